@@ -1,0 +1,58 @@
+# The doors for people; Meson and Ninja do the work. `make` builds, `make test` sets everything up
+# and runs every test, `make help` names the rest.
+
+.DEFAULT_GOAL := all
+.PHONY: all help test test-unit test-integration test-escape test-vm test-asan test-fresh lint format \
+        fuzz soak bench install clean
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+
+all: ## build the program and the library in build/
+	@tools/build-once --force
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+test: test-tools vm-tools all ## every test: lint, unit, integration, escape, sanitizers, virtual machine
+	@tools/run-tests
+
+test-unit test-integration test-escape test-asan: test-%: test-tools all
+	@tools/run-tests $*
+
+test-vm: test-tools vm-tools all ## limits and escapes again on cgroup v2, in a virtual machine
+	@tools/run-tests vm
+
+lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
+	@tools/run-tests lint
+
+# Where QEMU cannot be installed, the tests of the virtual machine are skipped and say so.
+.PHONY: test-tools vm-tools
+test-tools:
+	@tools/bootstrap build test
+vm-tools:
+	@tools/bootstrap vm || true
+
+format: test-tools ## write the sources as .clang-format says
+	@find src include tools examples bench tests/unit tests/fuzz -name '*.[ch]' -exec clang-format -i {} +
+
+fuzz: test-tools ## each fuzz target for FUZZ_SECONDS (60)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+soak: test-tools all ## slow tests: kill -9 of the supervisor at random moments, many runs
+	@tools/soak
+
+bench: all ## the overhead on this machine, beside other sandboxes
+	@tools/bootstrap bench || true
+	@build/src/cli/sandbox bench
+
+test-fresh: ## the way from nothing, in a clean Debian in a folder (needs root)
+	@tools/fresh-machine-test
+
+install: all ## to PREFIX (/usr/local), under DESTDIR
+	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
+	DESTDIR=$(DESTDIR) meson install -C build
+
+clean: ## remove what was built
+	rm -rf build build-asan build-fuzz

@@ -1,0 +1,77 @@
+# bash completion for sandbox and sandbox-run
+
+_sandbox_words() {
+        COMPREPLY=($(compgen -W "$1" -- "$cur"))
+}
+
+_sandbox_files() {
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+}
+
+_sandbox_folders() {
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -d -- "$cur"))
+}
+
+# The names stand in the first column of the table, below its heading.
+_sandbox_languages() {
+        _sandbox_words "$("${COMP_WORDS[0]}" languages 2>/dev/null | awk 'NR > 1 && $1 !~ /:$/ { print $1 }')"
+}
+
+# Completes the value of the option before the cursor; fails where that takes none.
+_sandbox_value() {
+        case $1 in
+        -l | --lang) _sandbox_languages ;;
+        -f | --file | --stdin | --policy | --cases) _sandbox_files ;;
+        --languages | --workspace) _sandbox_folders ;;
+        -o | --output) _sandbox_words "raw text json jsonl" ;;
+        --network) _sandbox_words "none localhost dns allowlist host" ;;
+        --backend | --fallback) _sandbox_words "auto container local docker wasm" ;;
+        --enforcement) _sandbox_words "strict best-effort" ;;
+        --check) _sandbox_words "off warn block" ;;
+        --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
+        -c | --code | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
+                --output-limit | --fuel | --allow | --volume | -e | --env | --template | --set | --set-file | --name | --runs)
+                COMPREPLY=() ;;
+        *) return 1 ;;
+        esac
+}
+
+_sandbox() {
+        local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+        local commands="run languages policy doctor bench help"
+        local run_options="--lang --code --file --stdin --languages --template --set --set-file --cases --check
+                --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
+                --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
+                --policy --no-warm --output --json --text --name --quiet --verbose --help
+                -l -c -f -t -m -e -o -q -v -h"
+
+        COMPREPLY=()
+        _sandbox_value "$prev" && return
+        case ${COMP_WORDS[1]} in
+        languages) _sandbox_words "--json --languages --help -h" ;;
+        doctor) _sandbox_words "--json --help -h" ;;
+        bench) _sandbox_words "--runs --only --json --help -h" ;;
+        help) _sandbox_words "$commands" ;;
+        policy)
+                if [[ $cur == -* ]]; then
+                        _sandbox_words "--policy --lang --json --help -l -h"
+                elif ((COMP_CWORD == 2)); then
+                        _sandbox_words "show check schema"
+                else
+                        _sandbox_files
+                fi
+                ;;
+        *)
+                if [[ $cur == -* ]]; then
+                        _sandbox_words "$run_options --version"
+                else
+                        _sandbox_files
+                        ((COMP_CWORD == 1)) && COMPREPLY+=($(compgen -W "$commands" -- "$cur"))
+                fi
+                ;;
+        esac
+}
+
+complete -F _sandbox sandbox sandbox-run

@@ -1,0 +1,210 @@
+/*
+ * sandbox.h - run untrusted code, contained.
+ *
+ * Life cycle: make one engine, make a request per run, run it, read the result, free both.
+ *
+ *         sbx_error *err = NULL;
+ *         sbx_engine *engine = sbx_engine_new(NULL, &err);
+ *         sbx_request *req = sbx_request_new("python", "print(6 * 7)");
+ *         sbx_result *res = sbx_run(engine, req, &err);
+ *         puts(sbx_result_stdout(res, NULL));
+ *
+ * Rules that hold for every function here:
+ *  - Handles are opaque. Every *_free() accepts NULL.
+ *  - `sbx_error **err` is last and may be NULL. It is set only when the function fails, and then
+ *    belongs to the caller, who frees it with sbx_error_free().
+ *  - Functions that return int return 0, or a negative SBX_E* code.
+ *  - Strings given to the library are copied; strings it returns as `const char *` live as long as
+ *    the handle they came from; strings it returns as `char *` are freed with sbx_string_free().
+ *  - An engine may be used by many threads at once. A request or a result belongs to one thread at a
+ *    time; only sbx_request_cancel() and sbx_cancel() may be called from anywhere, also from a
+ *    signal handler.
+ *  - No global state, no signal handlers, no output of its own.
+ *
+ * "The program failed" and "the sandbox failed" are never confused: what the program did is a
+ * result with a status; NULL with an error means that nothing was run.
+ */
+#ifndef SANDBOX_H
+#define SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SBX_API __attribute__((visibility("default")))
+#else
+#define SBX_API
+#endif
+
+/* Error codes: what kind of failure of ours it was. The texts are in src/base/errors.def. */
+enum {
+        SBX_OK = 0,
+        SBX_EINVAL = -1,       /* bad argument, number, name or combination */
+        SBX_ENOMEM = -2,       /* out of memory */
+        SBX_ESYSTEM = -3,      /* a system call failed; the message says which and why */
+        SBX_EPOLICY = -4,      /* the policy is invalid: file, line and column are in the message */
+        SBX_ELANGUAGE = -5,    /* no such language, or not installed here */
+        SBX_EREFUSED = -6,     /* a protection or limit cannot be enforced on this machine */
+        SBX_EUNAVAILABLE = -7, /* not available in this build */
+        SBX_ETOOBIG = -8,      /* larger than a stated maximum */
+        SBX_EOUTPUT = -9,      /* the caller's output could not be written */
+};
+
+typedef struct sbx_error sbx_error;
+typedef struct sbx_engine sbx_engine;
+typedef struct sbx_policy sbx_policy;
+typedef struct sbx_request sbx_request;
+typedef struct sbx_execution sbx_execution;
+typedef struct sbx_result sbx_result;
+
+/* ---- errors ---- */
+
+SBX_API int sbx_error_code(const sbx_error *err);
+SBX_API const char *sbx_error_message(const sbx_error *err); /* one line, no full stop */
+SBX_API const char *sbx_error_hint(const sbx_error *err);    /* the remedy, or NULL */
+SBX_API void sbx_error_free(sbx_error *err);
+SBX_API void sbx_string_free(char *text);
+
+/* The version of the library, "0.1.0". */
+SBX_API const char *sbx_version(void);
+
+/* ---- engine ---- */
+
+typedef struct sbx_engine_options {
+        size_t size;               /* sizeof(sbx_engine_options), for later versions */
+        const char *languages_dir; /* a folder of further language files, or NULL */
+        const char *init_path;     /* the helper program; NULL: found beside the program, else as installed */
+        unsigned max_runs;         /* runs at once; 0: 256. Further ones wait their turn. */
+} sbx_engine_options;
+
+/* `options` may be NULL for the defaults. */
+SBX_API sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err);
+SBX_API void sbx_engine_free(sbx_engine *engine);
+
+/* ---- policy: defaults < file < environment < what the request sets ---- */
+
+SBX_API sbx_policy *sbx_policy_new(void);
+SBX_API void sbx_policy_free(sbx_policy *policy);
+SBX_API int sbx_policy_load_file(sbx_policy *policy, const char *path, sbx_error **err);
+/* `name` stands for the file's name in messages. */
+SBX_API int sbx_policy_load_text(sbx_policy *policy, const char *text, size_t length,
+                                 const char *name, sbx_error **err);
+/* Reads the SANDBOX_* variables of an environment block such as environ. */
+SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environment,
+                                        sbx_error **err);
+/* The effective policy for a language (NULL: the general one), as "yaml" or "json" text. */
+SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
+                              sbx_error **err);
+/* The JSON Schema of a policy file. Caller frees. */
+SBX_API char *sbx_policy_schema(sbx_error **err);
+
+/* ---- request ---- */
+
+/* `language` may be NULL: then it is found from the file name or the code's "#!" line.
+ * Returns NULL only when out of memory. */
+SBX_API sbx_request *sbx_request_new(const char *language, const char *code);
+SBX_API void sbx_request_free(sbx_request *req);
+
+/* Code that may hold NUL bytes. Replaces what was given before. */
+SBX_API int sbx_request_set_code(sbx_request *req, const void *code, size_t length,
+                                 sbx_error **err);
+/* The name the code came from ("solve.py"): used to find the language. */
+SBX_API int sbx_request_set_file_name(sbx_request *req, const char *name, sbx_error **err);
+/* An identifier of the caller's, repeated in the result. */
+SBX_API int sbx_request_set_name(sbx_request *req, const char *name, sbx_error **err);
+SBX_API int sbx_request_add_argument(sbx_request *req, const char *argument, sbx_error **err);
+/* Sets one policy value by its name in the policy file, such as "limits.timeout" to "2s",
+ * "network.mode", "backend", "enforcement", "env.NAME", "filesystem.workspace". */
+SBX_API int sbx_request_set(sbx_request *req, const char *key, const char *value, sbx_error **err);
+/* Mounts `source` of the host at `target`; mode is "ro" or "rw". */
+SBX_API int sbx_request_add_mount(sbx_request *req, const char *source, const char *target,
+                                  const char *mode, sbx_error **err);
+/* Takes a copy of the policy's layers. Without one, the defaults stand. */
+SBX_API int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, sbx_error **err);
+
+/* Standard input: bytes, or a descriptor that stays the caller's and is read while the program runs. */
+SBX_API int sbx_request_set_stdin(sbx_request *req, const void *data, size_t length,
+                                  sbx_error **err);
+SBX_API int sbx_request_set_stdin_fd(sbx_request *req, int fd, sbx_error **err);
+/* Passes a stream (1 or 2) through to a descriptor of the caller's as it comes, instead of keeping
+ * it in the result. The cap of the policy holds all the same. */
+SBX_API int sbx_request_set_output_fd(sbx_request *req, int stream, int fd, sbx_error **err);
+/* Ends the program when a stream passes its cap; without this the rest is dropped and marked. */
+SBX_API int sbx_request_set_output_kill(sbx_request *req, bool kill, sbx_error **err);
+
+/* What happens while a run goes on. Called on the thread that runs it; must not block. */
+typedef struct sbx_event {
+        size_t size;
+        const char *kind; /* "execution.start", "stdout", "stderr", "usage", "security.violation",
+                             "execution.complete" */
+        const char *id;   /* of the run */
+        double time;      /* seconds since the run was asked for */
+        const void *data; /* the bytes of "stdout" and "stderr" */
+        size_t length;
+        const char *text;    /* "start": the language; "security.violation": what and why */
+        uint64_t memory;     /* "usage": bytes now */
+        double cpu_time;     /* "usage": seconds so far */
+        uint32_t processes;  /* "usage": now */
+        const sbx_result *result; /* "execution.complete" */
+} sbx_event;
+
+typedef void (*sbx_event_handler)(const sbx_event *event, void *userdata);
+SBX_API int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler handler,
+                                          void *userdata, sbx_error **err);
+
+/* ---- running ---- */
+
+/* Blocks until the program has ended and everything of it is gone. A refusal is a result with
+ * status "refused"; NULL means that the request itself was wrong. */
+SBX_API sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err);
+/* The same on a thread of its own. `req` must outlive the execution. */
+SBX_API sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err);
+/* Waits, and frees the execution. */
+SBX_API sbx_result *sbx_wait(sbx_execution *execution, sbx_error **err);
+/* Ends the run; its status becomes "cancelled". From any thread or signal handler. */
+SBX_API void sbx_cancel(sbx_execution *execution);
+SBX_API void sbx_request_cancel(sbx_request *req);
+
+/* ---- result ---- */
+
+SBX_API void sbx_result_free(sbx_result *result);
+SBX_API const char *sbx_result_id(const sbx_result *result);
+SBX_API const char *sbx_result_status(const sbx_result *result); /* "ok", "failed", "timeout", ... */
+SBX_API bool sbx_result_success(const sbx_result *result);
+SBX_API int sbx_result_exit_code(const sbx_result *result); /* -1 where the program did not exit */
+SBX_API int sbx_result_signal(const sbx_result *result);    /* 0 where none */
+SBX_API const char *sbx_result_message(const sbx_result *result); /* or NULL */
+SBX_API const char *sbx_result_hint(const sbx_result *result);    /* a refusal's remedy, or NULL */
+/* Always NUL-terminated after `*length` bytes; `length` may be NULL. */
+SBX_API const char *sbx_result_stdout(const sbx_result *result, size_t *length);
+SBX_API const char *sbx_result_stderr(const sbx_result *result, size_t *length);
+SBX_API double sbx_result_execution_time(const sbx_result *result); /* seconds */
+SBX_API double sbx_result_cpu_time(const sbx_result *result);
+SBX_API uint64_t sbx_result_memory_used(const sbx_result *result); /* bytes, peak */
+/* The exit code that `sandbox run` gives for it. */
+SBX_API int sbx_result_process_exit_code(const sbx_result *result);
+/* Whether a protection or limit ("seccomp", "memory") was in force, and by which mechanism. */
+SBX_API bool sbx_result_enforced(const sbx_result *result, const char *protection,
+                                 const char **ret_by);
+/* The whole result: "json" (one object, indented), "jsonline" (the same on one line) or "text"
+ * (the report for a person; `color` concerns it alone). */
+SBX_API char *sbx_result_format(const sbx_result *result, const char *form, bool color,
+                                sbx_error **err);
+
+/* ---- what this machine can do ---- */
+
+/* Each language known, as a JSON array: name, version, path, warm, status. */
+SBX_API char *sbx_languages_json(sbx_engine *engine, sbx_error **err);
+/* Each protection and limit as this user gets it here: a JSON object. */
+SBX_API char *sbx_doctor_json(sbx_engine *engine, sbx_error **err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+#include "api/api.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct sbx_execution {
+        sbx_engine *engine;
+        sbx_request *req;
+        pthread_t thread;
+        sbx_result *result;
+        sbx_error *err;
+};
+
+static void pass_event(void *context, const struct engine_event *inner)
+{
+        const sbx_request *req = context;
+        sbx_event event = {
+                .size = sizeof(event),
+                .kind = inner->kind,
+                .id = inner->id,
+                .time = inner->time,
+                .data = inner->data,
+                .length = inner->length,
+                .text = inner->text,
+                .memory = inner->memory,
+                .cpu_time = inner->cpu_time,
+                .processes = inner->processes,
+                .result = (const sbx_result *)inner->result,
+        };
+
+        req->handler(&event, req->userdata);
+}
+
+/* A block for a language that nobody has heard of is a mistake, not something to pass over. */
+static int check_language_blocks(const struct engine *engine, const struct sbx_policy *policy, struct error *err)
+{
+        for (size_t i = 0; i < policy->file.language_count; i++) {
+                const struct policy_language *block = &policy->file.languages[i];
+                const struct language *language = languages_by_name(engine->languages, block->name);
+                char shown[64];
+
+                if (policy_knows_language(block->name) || (language && str_equal(language->name, block->name)))
+                        continue;
+                str_printable(block->name, shown, sizeof(shown));
+                (void)error_set(err, SBX_EPOLICY, "%s:%zu:%zu: unknown language '%s'",
+                                policy->file_name ? policy->file_name : "policy", block->line, block->column, shown);
+                if (language)
+                        error_hint(err, "write '%s'", language->name);
+                return SBX_EPOLICY;
+        }
+        return 0;
+}
+
+sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err)
+{
+        struct engine_order order;
+        struct result *result = NULL;
+        struct error error = { 0 };
+
+        if (!engine || !req) {
+                (void)api_fail_null("sbx_run", err);
+                return NULL;
+        }
+        order = (struct engine_order){
+                .request = &req->request,
+                .layers = { &req->policy.file, &req->policy.environment, &req->settings },
+                .cancel_fd = req->cancel_fd,
+                .event = req->handler ? pass_event : NULL,
+                .context = req,
+        };
+        if (check_language_blocks(&engine->engine, &req->policy, &error) < 0 ||
+            engine_run(&engine->engine, &order, &result, &error) < 0) {
+                (void)api_fail(&error, err);
+                return NULL;
+        }
+        return (sbx_result *)result;
+}
+
+static void *run_thread(void *argument)
+{
+        sbx_execution *execution = argument;
+
+        execution->result = sbx_run(execution->engine, execution->req, &execution->err);
+        return NULL;
+}
+
+sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err)
+{
+        sbx_execution *execution;
+        struct error error;
+        int r;
+
+        if (!engine || !req) {
+                (void)api_fail_null("sbx_start", err);
+                return NULL;
+        }
+        execution = mem_alloc(sizeof(*execution));
+        if (!execution) {
+                (void)error_set_nomem(&error);
+                (void)api_fail(&error, err);
+                return NULL;
+        }
+        execution->engine = engine;
+        execution->req = req;
+        r = pthread_create(&execution->thread, NULL, run_thread, execution);
+        if (r != 0) {
+                mem_free(execution);
+                (void)error_set(&error, SBX_ESYSTEM, "start a thread: %s", strerror(r));
+                (void)api_fail(&error, err);
+                return NULL;
+        }
+        return execution;
+}
+
+sbx_result *sbx_wait(sbx_execution *execution, sbx_error **err)
+{
+        sbx_result *result;
+
+        if (!execution) {
+                (void)api_fail_null("sbx_wait", err);
+                return NULL;
+        }
+        (void)pthread_join(execution->thread, NULL); /* ours, and joined once */
+        result = execution->result;
+        if (!result && err)
+                *err = execution->err;
+        else
+                sbx_error_free(execution->err);
+        mem_free(execution);
+        return result;
+}
+
+void sbx_cancel(sbx_execution *execution)
+{
+        if (execution)
+                sbx_request_cancel(execution->req);
+}

@@ -1,0 +1,143 @@
+#include "backend/run.h"
+#include "base/fd.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+void run_init(struct run *run)
+{
+        *run = (struct run){ .helper_pidfd = -1, .socket = -1, .keeper_pidfd = -1, .workspace_fd = -1,
+                             .proc_fd = -1, .streams = { -1, -1, -1 } };
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                run->group.dir_fds[i] = run->group.parent_fds[i] = -1;
+        run->group.event_fd = run->group.event_file_fd = -1;
+}
+
+static void keep_descriptors(struct run *run, const struct report *report, const int *fds, size_t count)
+{
+        int *places[REPORT_PLACES_MAX] = { NULL, NULL };
+
+        if (report->kind == REPORT_STARTED) {
+                places[0] = &run->keeper_pidfd;
+        } else if (report->kind == REPORT_PLACES) {
+                places[0] = &run->workspace_fd;
+                places[1] = &run->proc_fd;
+        }
+        for (size_t i = 0; i < count; i++) {
+                if (i < REPORT_PLACES_MAX && places[i] && *places[i] < 0)
+                        *places[i] = fds[i];
+                else
+                        fd_close(fds[i]);
+        }
+}
+
+static void keep_report(struct run *run, const struct report *report)
+{
+        switch (report->kind) {
+        case REPORT_STARTED:
+                run->keeper_pid = report->keeper_pid;
+                break;
+        case REPORT_READY:
+                run->ready = *report;
+                run->is_ready = true;
+                break;
+        case REPORT_EXITED:
+                run->exited = *report;
+                run->has_exited = true;
+                break;
+        case REPORT_FAILED:
+                run->failed = *report;
+                run->failed.detail[REPORT_DETAIL_MAX - 1] = '\0';
+                run->has_failed = true;
+                break;
+        case REPORT_GONE:
+                run->is_gone = true;
+                break;
+        default:
+                break;
+        }
+}
+
+int run_receive(struct run *run)
+{
+        struct report report;
+        struct iovec part = { .iov_base = &report, .iov_len = sizeof(report) };
+        union {
+                char bytes[CMSG_SPACE(sizeof(int) * REPORT_PLACES_MAX)];
+                struct cmsghdr align;
+        } control;
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
+                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        ssize_t n = recvmsg(run->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        struct cmsghdr *header;
+        int fds[REPORT_PLACES_MAX];
+        size_t count = 0;
+
+        if (n < 0 && errno == ECONNRESET)
+                return 0;
+        if (n <= 0)
+                return (int)n;
+        header = CMSG_FIRSTHDR(&message);
+        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+                count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+                memcpy(fds, CMSG_DATA(header), count * sizeof(int));
+        }
+        if (n != (ssize_t)sizeof(report) || report.magic != REPORT_MAGIC) {
+                for (size_t i = 0; i < count; i++)
+                        fd_close(fds[i]);
+                errno = EPROTO;
+                return -1;
+        }
+        keep_descriptors(run, &report, fds, count);
+        keep_report(run, &report);
+        return 1;
+}
+
+void run_terminate(struct run *run)
+{
+        if (run->keeper_pidfd >= 0)
+                (void)sys_pidfd_send_signal(run->keeper_pidfd, SIGTERM); /* gone is as good */
+}
+
+void run_kill(struct run *run)
+{
+        /* Without a keeper yet, the end of the connection tells the helper to give up. */
+        if (run->keeper_pidfd >= 0)
+                (void)sys_pidfd_send_signal(run->keeper_pidfd, run->kill_signal);
+        else if (run->socket >= 0)
+                (void)shutdown(run->socket, SHUT_RDWR);
+}
+
+void run_finish(struct run *run)
+{
+        siginfo_t info;
+
+        fd_close(run->socket);
+        run->socket = -1;
+        if (run->helper_pidfd >= 0)
+                while (waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL) < 0 &&
+                       errno == EINTR)
+                        ;
+        cgroup_remove(&run->group);
+        cgroup_close(&run->group);
+}
+
+void run_close(struct run *run)
+{
+        int *fds[] = { &run->helper_pidfd, &run->socket, &run->keeper_pidfd, &run->workspace_fd,
+                       &run->proc_fd, &run->streams[0], &run->streams[1], &run->streams[2] };
+
+        for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+                fd_close(*fds[i]);
+                *fds[i] = -1;
+        }
+        cgroup_close(&run->group);
+}

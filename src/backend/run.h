@@ -1,0 +1,44 @@
+/*
+ * A run that was started: what the monitor watches. Made by a backend, watched by the monitor, ended
+ * by run_close(). All descriptors are owned by it; -1 is none.
+ */
+#ifndef BACKEND_RUN_H
+#define BACKEND_RUN_H
+
+#include "base/error.h"
+#include "kernel/cgroup.h"
+#include "plan/report.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct run {
+        pid_t helper_pid;
+        int helper_pidfd; /* the helper's warden, a child of ours */
+        int socket;       /* orders and reports */
+        pid_t keeper_pid;
+        int keeper_pidfd; /* whose death ends everything; known once it is reported */
+        int kill_signal;  /* that makes the keeper end everything at once */
+        int streams[3];   /* our ends of the program's streams */
+        int workspace_fd; /* the workspace as the guest sees it, reported */
+        int proc_fd;      /* the guest's /proc, reported; -1 in a local run */
+        struct cgroup group; /* version CGROUP_NONE: there is none */
+        struct report ready;  /* kind REPORT_READY once the program was executed */
+        struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
+        struct report failed; /* kind REPORT_FAILED if it could not be started */
+        bool is_ready, has_exited, has_failed, is_gone;
+};
+
+void run_init(struct run *run);
+/* Receives one report; 1 when something came, 0 when the helper is gone, -1 with errno (EAGAIN). */
+int run_receive(struct run *run);
+/* SIGTERM for every process of the run. */
+void run_terminate(struct run *run);
+/* Ends every process of the run. */
+void run_kill(struct run *run);
+/* Lets the helper clear up and go, waits for it, removes what it left, closes all but workspace_fd. */
+void run_finish(struct run *run);
+void run_close(struct run *run);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * `sandbox run`: code, options and policy become a request; the result becomes output and exit
+ * code. Everything is checked before the engine is asked for anything, so that a mistake has run
+ * nothing.
+ */
+#include "cli/run.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
+#include <unistd.h>
+
+/* What one call of `sandbox run` works on. */
+struct run {
+        const struct cli *cli;
+        const struct options *options;
+        enum output_form form;
+        bool quiet;
+        struct run_code code;
+        int stdin_fd; /* owned, or -1 */
+        sbx_request *req;
+        struct run_events events;
+};
+
+static int set_code(struct run *run, struct error *err)
+{
+        sbx_error *failure = NULL;
+        int r = sbx_request_set_code(run->req, run->code.data, run->code.length, &failure);
+
+        if (r == 0 && run->code.file_name)
+                r = sbx_request_set_file_name(run->req, run->code.file_name, &failure);
+        for (size_t i = 0; r == 0 && i < run->options->rest_count; i++)
+                r = sbx_request_add_argument(run->req, run->options->rest[i], &failure);
+        if (r == 0 && run->stdin_fd >= 0)
+                r = sbx_request_set_stdin_fd(run->req, run->stdin_fd, &failure);
+        return r < 0 ? report_take(err, failure) : 0;
+}
+
+static int set_policy(struct run *run, struct error *err)
+{
+        AUTO_POLICY sbx_policy *policy = NULL;
+        sbx_error *failure = NULL;
+        int r = setup_policy(options_value(run->options, "policy"), &policy, err);
+
+        if (r < 0)
+                return r;
+        if (sbx_request_set_policy(run->req, policy, &failure) < 0)
+                return report_take(err, failure);
+        return options_apply(run->options, run->req, err);
+}
+
+static int set_output(struct run *run, struct error *err)
+{
+        sbx_error *failure = NULL;
+        int r = 0;
+
+        if (run->form == OUTPUT_RAW) {
+                r = sbx_request_set_output_fd(run->req, 1, 1, &failure);
+                if (r == 0)
+                        r = sbx_request_set_output_fd(run->req, 2, 2, &failure);
+        } else if (run->form == OUTPUT_JSONL) {
+                run_events_init(&run->events, run->req);
+                r = sbx_request_set_event_handler(run->req, run_events_handle, &run->events,
+                                                  &failure);
+        }
+        return r < 0 ? report_take(err, failure) : 0;
+}
+
+/* Everything that can be wrong with the request, before anything is started. */
+static int prepare(struct run *run, struct error *err)
+{
+        int r = run_output_form(run->options, &run->form, err);
+
+        if (r == 0)
+                r = run_check_combinations(run->options, err);
+        if (r == 0 && run->cli->closed[1])
+                r = error_set(err, SBX_EOUTPUT, "standard output: closed");
+        if (r < 0)
+                return r;
+        run->req = sbx_request_new(options_value(run->options, "lang"), "");
+        if (!run->req)
+                return error_set_nomem(err);
+        /* Options before the code, which may come from a terminal: nobody types in vain. */
+        r = set_policy(run, err);
+        if (r == 0)
+                r = run_code_read(run->cli, run->options, &run->code, err);
+        if (r == 0)
+                r = run_stdin_open(run->cli, run->options, &run->code, &run->stdin_fd, err);
+        if (r == 0)
+                r = set_code(run, err);
+        return r < 0 ? r : set_output(run, err);
+}
+
+static int write_result(struct run *run, const sbx_result *result, struct error *err)
+{
+        static const char *const forms[] = {
+                [OUTPUT_TEXT] = "text",
+                [OUTPUT_JSON] = "json",
+                [OUTPUT_JSONL] = "jsonline",
+        };
+        sbx_error *failure = NULL;
+        char *text;
+        int r;
+
+        if (run->form == OUTPUT_RAW)
+                return 0;
+        text = sbx_result_format(result, forms[run->form], report_is_colored(1), &failure);
+        if (!text)
+                return report_take(err, failure);
+        if (run->form != OUTPUT_JSONL)
+                return report_write_taken(run->cli, text, err);
+        r = run_events_complete(&run->events, text, err);
+        sbx_string_free(text);
+        return r;
+}
+
+static int report_result(struct run *run, const sbx_result *result, struct error *err)
+{
+        int r = write_result(run, result, err);
+
+        if (r < 0)
+                return r;
+        run_report_outcome(result, run->form, run->quiet);
+        if (options_given(run->options, "verbose"))
+                r = run_report_details(result, err);
+        else if (run->form == OUTPUT_RAW && !run->quiet && isatty(2))
+                run_report_figures(result);
+        return r;
+}
+
+static int execute(struct run *run, struct error *err)
+{
+        AUTO_ENGINE sbx_engine *engine = NULL;
+        AUTO_RESULT sbx_result *result = NULL;
+        sbx_error *failure = NULL;
+        int r = setup_engine(options_value(run->options, "languages"), &engine, err);
+
+        if (r < 0)
+                return r;
+        run_signals_catch(run->req);
+        result = sbx_run(engine, run->req, &failure);
+        run_signals_forget();
+        if (!result)
+                r = report_take(err, failure);
+        else
+                r = report_result(run, result, err);
+        if (run_signals_caught())
+                return 128 + run_signals_caught();
+        return r < 0 ? r : sbx_result_process_exit_code(result);
+}
+
+static int run_main(const struct cli *cli, const struct options *options, struct error *err)
+{
+        struct run run = {
+                .cli = cli,
+                .options = options,
+                .quiet = options_given(options, "quiet"),
+                .stdin_fd = -1,
+        };
+        int r = prepare(&run, err);
+
+        if (r == 0)
+                r = execute(&run, err);
+        run_events_done(&run.events);
+        sbx_request_free(run.req);
+        fd_close(run.stdin_fd);
+        mem_free(run.code.data);
+        return r;
+}
+
+const struct command cmd_run = {
+        .name = "run",
+        .summary = "run code, contained",
+        .synopsis = "[options] [FILE | -] [-- ARGS...]",
+        .options = run_options,
+        .notes =
+                "Exit code: the program's own; 124 time limit; 125 the sandbox did not run it; 126 "
+                "blocked by\nthe policy; 128 + N died of signal N (137: also the memory limit).\n",
+        .run = run_main,
+};

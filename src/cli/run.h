@@ -1,0 +1,78 @@
+/* The parts of `sandbox run`, one file each. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "cli/cli.h"
+
+#include <signal.h>
+
+#define AUTO_REQUEST __attribute__((cleanup(run_request_free_p)))
+#define AUTO_RESULT  __attribute__((cleanup(run_result_free_p)))
+
+static inline void run_request_free_p(sbx_request **req)
+{
+        sbx_request_free(*req);
+}
+
+static inline void run_result_free_p(sbx_result **result)
+{
+        sbx_result_free(*result);
+}
+
+/* run_options.c */
+extern const struct option run_options[];
+
+enum output_form { OUTPUT_RAW, OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_JSONL };
+int run_output_form(const struct options *options, enum output_form *ret_form, struct error *err);
+/* Combinations that no single option can judge. */
+int run_check_combinations(const struct options *options, struct error *err);
+
+/* run_code.c: the code from exactly one source, and the program's standard input. */
+struct run_code {
+        char *data; /* owned */
+        size_t length;
+        const char *file_name; /* borrowed; NULL where the code has no name */
+        bool from_stdin;
+};
+
+int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,
+                  struct error *err);
+/* Opens what --stdin names; -1 where nothing is given and standard input stays empty. */
+int run_stdin_open(const struct cli *cli, const struct options *options,
+                   const struct run_code *code, int *ret_fd, struct error *err);
+
+/* run_signals.c: SIGINT, SIGTERM and SIGHUP end the run in an orderly way. */
+void run_signals_catch(sbx_request *req);
+/* After the run: signals act as usual again, and the request may be freed. */
+void run_signals_forget(void);
+int run_signals_caught(void); /* the signal, or 0 */
+
+/* run_events.c: the lines of `jsonl`. */
+struct run_events {
+        sbx_request *req;    /* borrowed; cancelled when a line cannot be written */
+        struct strbuf queue; /* lines not yet taken by the reader */
+        size_t queue_start;  /* what is before it has been written */
+        struct {
+                char bytes[4]; /* the beginning of a character that a chunk cut */
+                size_t length;
+        } held[2];    /* of stdout, of stderr */
+        double time;  /* of the latest event */
+        bool is_file; /* standard output never makes us wait */
+        int failure;  /* errno of the failed write, or 0 */
+};
+
+void run_events_init(struct run_events *events, sbx_request *req);
+void run_events_done(struct run_events *events);
+void run_events_handle(const sbx_event *event, void *userdata);
+/* Adds the last line and waits until all is written. `result_line` is the result's JSON. */
+int run_events_complete(struct run_events *events, const char *result_line, struct error *err);
+
+/* run_report.c: what is told about a run that ended, on stderr. */
+/* "sandbox: <message>" where the outcome needs words. */
+void run_report_outcome(const sbx_result *result, enum output_form form, bool quiet);
+/* The dim line of figures. */
+void run_report_figures(const sbx_result *result);
+/* Which backend, limits and protections there were. */
+int run_report_details(const sbx_result *result, struct error *err);
+
+#endif

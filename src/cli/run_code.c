@@ -1,0 +1,150 @@
+/*
+ * Where the code comes from: -c, -f, FILE, or standard input; exactly one of them.
+ *
+ * Files are opened without waiting, so that a fifo or a device named by mistake is an error and not
+ * a command that hangs, and are read up to a maximum, whatever their size is said to be.
+ */
+#include "cli/run.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CODE_MAX = 32 << 20, SHOWN_MAX = 512 };
+
+static int refuse_more_sources(const char *word, struct error *err)
+{
+        char shown[SHOWN_MAX];
+        int r = error_set(err, SBX_EINVAL, "more than one source of code: unexpected '%s'",
+                          str_printable(word, shown, sizeof(shown)));
+
+        error_hint(err, "give one of --code, --file, FILE or '-'; arguments of the program stand "
+                        "after '--'");
+        return r;
+}
+
+/* The one path of a file, "-" for standard input; NULL where --code has the text. */
+static int choose_source(const struct options *options, const char **ret_path, struct error *err)
+{
+        const char *file = options_value(options, "file");
+        bool has_code = options_given(options, "code");
+
+        if (has_code && file)
+                return refuse_more_sources(file, err);
+        if (options->word_count > 0 && (has_code || file))
+                return refuse_more_sources(options->words[0], err);
+        if (options->word_count > 1)
+                return refuse_more_sources(options->words[1], err);
+        if (has_code)
+                *ret_path = NULL;
+        else if (file)
+                *ret_path = file;
+        else
+                *ret_path = options->word_count ? options->words[0] : "-";
+        return 0;
+}
+
+static int open_failed(const char *path, struct error *err)
+{
+        char shown[SHOWN_MAX];
+        const char *near = errno == ENOENT ? command_nearest(path) : NULL;
+        int r;
+
+        str_printable(path, shown, sizeof(shown));
+        r = error_set(err, SBX_EINVAL, "open '%s': %s", shown, strerror(errno));
+        if (near)
+                error_hint(err, "did you mean the command '%s'?", near);
+        return r;
+}
+
+static int read_file(const char *path, struct run_code *code, struct error *err)
+{
+        AUTO_CLOSE int fd = -1;
+        char shown[SHOWN_MAX];
+        struct stat st;
+
+        if (!*path)
+                return error_set(err, SBX_EINVAL, "the file name is empty");
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0)
+                return open_failed(path, err);
+        if (fstat(fd, &st) < 0)
+                return error_set_errno(err, "examine '%s'",
+                                       str_printable(path, shown, sizeof(shown)));
+        if (!S_ISREG(st.st_mode))
+                return error_set(err, SBX_EINVAL, "read '%s': %s",
+                                 str_printable(path, shown, sizeof(shown)),
+                                 S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+        return fd_read_all(fd, CODE_MAX, "code", &code->data, &code->length, err);
+}
+
+static int read_standard_input(const struct cli *cli, struct run_code *code, struct error *err)
+{
+        int r;
+
+        if (cli->closed[0]) {
+                r = error_set(err, SBX_EINVAL, "read code from standard input: closed");
+                error_hint(err, "give the code with --code or --file");
+                return r;
+        }
+        code->from_stdin = true;
+        return fd_read_all(0, CODE_MAX, "code", &code->data, &code->length, err);
+}
+
+int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,
+                  struct error *err)
+{
+        const char *path = NULL;
+        int r = choose_source(options, &path, err);
+
+        if (r < 0)
+                return r;
+        if (path && strcmp(path, "-") == 0)
+                return read_standard_input(cli, ret_code, err);
+        if (path) {
+                ret_code->file_name = path;
+                return read_file(path, ret_code, err);
+        }
+        ret_code->data = mem_strdup(options_value(options, "code"));
+        if (!ret_code->data)
+                return error_set_nomem(err);
+        ret_code->length = strlen(ret_code->data);
+        return 0;
+}
+
+int run_stdin_open(const struct cli *cli, const struct options *options,
+                   const struct run_code *code, int *ret_fd, struct error *err)
+{
+        const char *path = options_value(options, "stdin");
+        AUTO_CLOSE int fd = -1;
+        char shown[SHOWN_MAX];
+        struct stat st;
+
+        *ret_fd = -1;
+        if (!path)
+                return 0;
+        str_printable(path, shown, sizeof(shown));
+        if (strcmp(path, "-") == 0) {
+                if (code->from_stdin)
+                        return error_set(err, SBX_EINVAL,
+                                         "option '--stdin': standard input already gives the code");
+                if (cli->closed[0])
+                        return error_set(err, SBX_EINVAL,
+                                         "option '--stdin': standard input is closed");
+                fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
+        } else {
+                fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+        }
+        if (fd < 0)
+                return error_set(err, SBX_EINVAL, "option '--stdin': open '%s': %s", shown,
+                                 strerror(errno));
+        if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+                return error_set(err, SBX_EINVAL, "option '--stdin': read '%s': is a directory",
+                                 shown);
+        *ret_fd = fd_take(&fd);
+        return 0;
+}

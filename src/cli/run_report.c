@@ -1,0 +1,133 @@
+#include "cli/run.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REPORT_NEVER, REPORT_UNLESS_QUIET, REPORT_ALWAYS };
+
+/* A program that exited has said what it had to say itself. */
+static int words_for(const char *status)
+{
+        static const struct {
+                const char *status;
+                int words;
+        } table[] = {
+                { "ok", REPORT_NEVER },
+                { "failed", REPORT_NEVER },
+                { "refused", REPORT_ALWAYS },
+                { "internal_error", REPORT_ALWAYS },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+                if (str_equal(status, table[i].status))
+                        return table[i].words;
+        return REPORT_UNLESS_QUIET;
+}
+
+void run_report_outcome(const sbx_result *result, enum output_form form, bool quiet)
+{
+        const char *status = sbx_result_status(result);
+        const char *message = sbx_result_message(result);
+        int words = words_for(status);
+
+        /* The report for a person has the message in it; the others are read by programs, and a
+         * refusal is to be seen beside them. */
+        if (form == OUTPUT_TEXT || words == REPORT_NEVER)
+                return;
+        if (words == REPORT_UNLESS_QUIET && (quiet || form != OUTPUT_RAW))
+                return;
+        report_line(message ? message : status, sbx_result_hint(result));
+}
+
+void run_report_figures(const sbx_result *result)
+{
+        bool color = report_is_colored(2);
+        char memory[UNITS_TEXT_MAX], line[256];
+        int length;
+
+        length = snprintf(
+                line, sizeof(line), "%s%s: %.1f ms, cpu %.1f ms, memory %s%s\n",
+                color ? "\033[2m" : "", sbx_result_status(result),
+                sbx_result_execution_time(result) * 1e3, sbx_result_cpu_time(result) * 1e3,
+                units_format_size(sbx_result_memory_used(result), memory), color ? "\033[0m" : "");
+        (void)fd_write_all(2, line, (size_t)length); /* nowhere left to complain */
+}
+
+static const char *text_of(const json_t *object, const char *key, const char *otherwise)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+
+        return text ? text : otherwise;
+}
+
+static void add_protections(struct strbuf *out, const json_t *protections)
+{
+        size_t index;
+        json_t *item;
+
+        json_array_foreach(protections, index, item)
+        {
+                const char *detail = text_of(item, "detail", NULL);
+                bool enforced = str_equal(text_of(item, "state", NULL), "enforced");
+
+                strbuf_addf(out, "%c %-18s%s%s%s\n", enforced ? '+' : '-',
+                            text_of(item, "name", "?"),
+                            text_of(item, "by", enforced ? "" : "missing"), detail ? ": " : "",
+                            detail ? detail : "");
+        }
+}
+
+static void add_limits(struct strbuf *out, json_t *limits)
+{
+        static const char *const sizes[] = { "memory", "disk", "stdout", "stderr" };
+        const char *name;
+        json_t *value;
+
+        json_object_foreach(limits, name, value)
+        {
+                char text[UNITS_TEXT_MAX];
+                bool is_size = false;
+
+                if (!json_is_number(value))
+                        continue;
+                for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+                        is_size = is_size || strcmp(name, sizes[i]) == 0;
+                (void)snprintf(text, sizeof(text), "%.12g", json_number_value(value));
+                if (is_size)
+                        units_format_size((uint64_t)json_number_value(value), text);
+                strbuf_addf(out, "  %-18s%s%s\n", name, text,
+                            str_has_prefix(name, "timeout") || str_has_suffix(name, "_time") ? " s"
+                                                                                             : "");
+        }
+}
+
+int run_report_details(const sbx_result *result, struct error *err)
+{
+        AUTO_STRBUF struct strbuf out = { 0 };
+        sbx_error *failure = NULL;
+        char *text = sbx_result_format(result, "jsonline", false, &failure);
+        json_t *root;
+
+        if (!text)
+                return report_take(err, failure);
+        root = json_loads(text, JSON_ALLOW_NUL, NULL);
+        sbx_string_free(text);
+        if (!root)
+                return error_set_nomem(err);
+        strbuf_addf(&out, "sandbox: run %s: %s %s, backend %s\n", text_of(root, "id", "?"),
+                    text_of(root, "language", "?"), text_of(root, "version", ""),
+                    text_of(root, "backend", "none"));
+        strbuf_adds(&out, "limits:\n");
+        add_limits(&out, json_object_get(root, "limits"));
+        strbuf_adds(&out, "protections:\n");
+        add_protections(&out, json_object_get(root, "protections"));
+        json_decref(root);
+        if (out.failed)
+                return error_set_nomem(err);
+        (void)fd_write_all(2, out.data, out.length); /* nowhere left to complain */
+        return 0;
+}

@@ -1,0 +1,149 @@
+/*
+ * The doctor: runs a real sandbox, accepting less, and tells what was in force; then a strict one, to
+ * know whether a default run is possible. Nothing is guessed from versions or settings.
+ */
+#include "engine/engine.h"
+#include "backend/backend.h"
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { HELPER_MAX = 8 << 20 };
+
+#define DELEGATE_FIX                                                                               \
+        "for limits by control group: run as root, or 'systemd-run --user --scope -p Delegate=yes " \
+        "sandbox ...' (the system needs cgroup v2 and a user manager: 'loginctl enable-linger')"
+
+/* Runs the helper itself as a program: it finds no order and ends at once. */
+static int try_run(struct engine *engine, const char *enforcement, const char *backend,
+                   struct result **ret_result, struct error *err)
+{
+        AUTO_CLOSE int fd = open(engine->init_path, O_RDONLY | O_CLOEXEC);
+        AUTO_FREE char *code = NULL;
+        struct request request;
+        struct policy policy;
+        struct engine_order order = { .request = &request, .layers = { &policy }, .cancel_fd = -1 };
+        size_t length;
+        int r;
+
+        if (fd < 0)
+                return error_set_errno(err, "open the helper '%s'", engine->init_path);
+        r = fd_read_all(fd, HELPER_MAX, "the helper", &code, &length, err);
+        if (r < 0)
+                return r;
+        request_init(&request);
+        policy_init(&policy);
+        r = request_set_language(&request, "binary", err);
+        if (r == 0)
+                r = request_set_code(&request, code, length, err);
+        if (r == 0)
+                r = policy_set(&policy.general, "enforcement", enforcement, err);
+        if (r == 0)
+                r = policy_set(&policy.general, "backend", backend, err);
+        if (r == 0)
+                r = engine_run(engine, &order, ret_result, err);
+        request_done(&request);
+        policy_done(&policy);
+        return r;
+}
+
+static bool has_run(const struct result *result)
+{
+        return result->run.outcome != OUTCOME_REFUSED && result->run.outcome != OUTCOME_INTERNAL_ERROR;
+}
+
+static json_t *text_or_null(const char *text)
+{
+        return text && *text ? json_string(text) : json_null();
+}
+
+static json_t *describe_protection(const struct result *result, enum protection id, bool as_root)
+{
+        const struct result_protection *found = &result->protections[id];
+        bool available = found->state == STATE_ENFORCED;
+        const char *fix = available ? NULL : backend_remedy(id, as_root);
+
+        /* Enforced, but by the second best: the better way is worth knowing. */
+        if (available && found->by && (strcmp(found->by, "monitor") == 0 || strcmp(found->by, "affinity") == 0) &&
+            (id == PROTECTION_MEMORY || id == PROTECTION_PROCESSES || id == PROTECTION_CPUS))
+                fix = DELEGATE_FIX;
+        if (!available && !fix)
+                fix = result->hint;
+        return json_pack("{s:s, s:s, s:b, s:o, s:o, s:o}", "name", protection_name(id), "sentence",
+                         protection_sentence(id), "available", available, "by", text_or_null(found->by), "detail",
+                         text_or_null(found->detail), "fix", text_or_null(fix));
+}
+
+static json_t *describe_backend(const char *name, const struct result *strict)
+{
+        bool available = has_run(strict);
+
+        return json_pack("{s:s, s:b, s:o, s:o}", "name", name, "available", available, "reason",
+                         text_or_null(available ? NULL : strict->message), "fix",
+                         text_or_null(available ? NULL : strict->hint));
+}
+
+static json_t *absent_backend(const char *name)
+{
+        return json_pack("{s:s, s:b, s:s, s:n}", "name", name, "available", false, "reason",
+                         "not available in this build", "fix");
+}
+
+static const char *cgroup_word(const struct engine *engine)
+{
+        if (engine->site.version == CGROUP_NONE)
+                return "none";
+        if (engine->site.hybrid)
+                return "hybrid";
+        return engine->site.version == CGROUP_V1 ? "v1" : "v2";
+}
+
+static json_t *build(struct engine *engine, const struct result *strict, const struct result *lenient,
+                     const struct result *local)
+{
+        const struct passwd *user = getpwuid(geteuid());
+        bool as_root = !engine->identity.user_namespace;
+        json_t *protections = json_array(), *backends = json_array();
+        struct utsname kernel;
+
+        if (uname(&kernel) < 0)
+                strcpy(kernel.release, "unknown");
+        for (int id = 0; id < PROTECTION_COUNT; id++)
+                (void)json_array_append_new(protections, describe_protection(has_run(strict) ? strict : lenient,
+                                                                             (enum protection)id, as_root));
+        (void)json_array_append_new(backends, describe_backend("container", strict));
+        (void)json_array_append_new(backends, describe_backend("local", local));
+        (void)json_array_append_new(backends, absent_backend("docker"));
+        (void)json_array_append_new(backends, absent_backend("wasm"));
+        return json_pack("{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
+                         text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",
+                         cgroup_word(engine), "cgroup_reason",
+                         text_or_null(engine->site.version == CGROUP_NONE ? engine->site.reason : NULL), "backends",
+                         backends, "protections", protections, "strict_run_possible", has_run(strict));
+}
+
+char *engine_doctor_json(struct engine *engine, struct error *err)
+{
+        struct result *strict = NULL, *lenient = NULL, *local = NULL;
+        json_t *json = NULL;
+        char *text = NULL;
+
+        if (try_run(engine, "strict", "container", &strict, err) == 0 &&
+            try_run(engine, "best-effort", "container", &lenient, err) == 0 &&
+            try_run(engine, "best-effort", "local", &local, err) == 0)
+                json = build(engine, strict, lenient, local);
+        if (json)
+                text = json_dumps(json, JSON_INDENT(2));
+        if (json && !text)
+                (void)error_set_nomem(err);
+        json_decref(json);
+        result_free(strict);
+        result_free(lenient);
+        result_free(local);
+        return text;
+}

@@ -1,0 +1,147 @@
+/* What runs share: set up once, by looking at the machine. */
+#include "engine/engine.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ENGINE_RUNS = 256 };
+
+/* Ids that nobody uses: outside of every range that systems hand out (see docs/SECURITY-MODEL.md).
+ * A run takes the base plus its helper's pid, which is below the span. */
+static const uint32_t guest_uid_base = 0x70000000, guest_uid_span = 0x400000;
+
+static bool has_capability(int capability)
+{
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct data[2] = { 0 };
+
+        return syscall(SYS_capget, &header, data) == 0 &&
+               (data[capability / 32].effective & (1u << (capability % 32)));
+}
+
+/* Chooses ids from those that this user namespace has, by its uid_map. */
+static void choose_ids(struct engine_identity *identity, const char *map)
+{
+        uint64_t best_start = 0, best_count = 0;
+
+        identity->host_uid = geteuid();
+        for (const char *line = map; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                unsigned long long inside, outside, count;
+
+                if (sscanf(line, " %llu %llu %llu", &inside, &outside, &count) != 3)
+                        continue;
+                if (geteuid() >= inside && geteuid() - inside < count)
+                        identity->host_uid = (uint32_t)(outside + (geteuid() - inside));
+                if (inside <= guest_uid_base && inside + count >= guest_uid_base + 2ull * guest_uid_span) {
+                        best_start = guest_uid_base;
+                        best_count = 2ull * guest_uid_span;
+                } else if (best_start != guest_uid_base && count > 1 && count - (inside == 0) > best_count) {
+                        best_start = inside + (inside == 0);
+                        best_count = count - (inside == 0);
+                }
+        }
+        if (!identity->user_namespace && best_count >= 2) {
+                identity->uid_base = (uint32_t)best_start;
+                identity->uid_span = (uint32_t)(best_count / 2);
+        }
+}
+
+static int find_identity(struct engine_identity *identity, struct error *err)
+{
+        char map[4096];
+
+        identity->user_namespace = !has_capability(CAP_SYS_ADMIN) || !has_capability(CAP_SETUID) ||
+                                   !has_capability(CAP_SETGID);
+        if (fd_read_file_at(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) <= 0)
+                return error_set_errno(err, "read /proc/self/uid_map");
+        choose_ids(identity, map);
+        return 0;
+}
+
+static bool is_program(const char *path)
+{
+        struct stat st;
+
+        return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The helper: beside the running program, as in a build tree, as installed. */
+static char *find_helper(void)
+{
+        static const char *const beside[] = {
+                "sandbox-init", "../init/sandbox-init", "../libexec/sandbox/sandbox-init",
+        };
+        const char *chosen = secure_getenv("SANDBOX_INIT");
+        char self[4096], path[4200];
+        ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+        char *slash;
+
+        if (chosen && *chosen)
+                return mem_strdup(chosen);
+        self[n > 0 ? n : 0] = '\0';
+        slash = strrchr(self, '/');
+        for (size_t i = 0; slash && i < ARRAY_SIZE(beside); i++) {
+                (void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self), self, beside[i]);
+                if (is_program(path))
+                        return mem_strdup(path);
+        }
+        return mem_strdup(SBX_LIBEXECDIR "/sandbox-init");
+}
+
+/* Where versions of languages are remembered. Without a place, they are asked for each time. */
+static char *find_cache(void)
+{
+        const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+        AUTO_STRBUF struct strbuf path = { 0 };
+
+        if (geteuid() == 0)
+                return mem_strdup("/var/cache/sandbox");
+        if (cache && cache[0] == '/')
+                strbuf_addf(&path, "%s/sandbox", cache);
+        else if (home && home[0] == '/')
+                strbuf_addf(&path, "%s/.cache/sandbox", home);
+        return path.length && !path.failed ? strbuf_take(&path) : NULL;
+}
+
+int engine_init(struct engine *engine, const struct engine_options *options, struct error *err)
+{
+        int r;
+
+        *engine = (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS };
+        (void)pthread_mutex_init(&engine->lock, NULL); /* cannot fail with default attributes */
+        (void)pthread_cond_init(&engine->freed, NULL);
+        r = cgroup_site_open(&engine->site, err);
+        if (r == 0)
+                r = find_identity(&engine->identity, err);
+        if (r < 0) {
+                engine_done(engine);
+                return r;
+        }
+        engine->languages = languages_new();
+        engine->init_path = options->init_path ? mem_strdup(options->init_path) : find_helper();
+        engine->cache_dir = find_cache();
+        if (!engine->languages || !engine->init_path) {
+                engine_done(engine);
+                return error_set_nomem(err);
+        }
+        return 0;
+}
+
+void engine_done(struct engine *engine)
+{
+        languages_free(engine->languages);
+        mem_free(engine->init_path);
+        mem_free(engine->cache_dir);
+        cgroup_site_close(&engine->site);
+        (void)pthread_cond_destroy(&engine->freed);
+        (void)pthread_mutex_destroy(&engine->lock);
+}

@@ -1,0 +1,79 @@
+/*
+ * The engine: takes a request through the pipeline (pipeline.c: read that first). Holds what runs
+ * share: the languages, the place for control groups, the number of runs at once. Thread-safe.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/error.h"
+#include "kernel/cgroup.h"
+#include "languages/languages.h"
+#include "policy/policy.h"
+#include "request/request.h"
+#include "result/result.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* How the guest's identity is made, found out once. */
+struct engine_identity {
+        bool user_namespace; /* the caller has no privilege of its own */
+        uint32_t uid_base, uid_span;
+        uint32_t host_uid;   /* what the caller's id is outside of its user namespace */
+};
+
+struct engine {
+        struct languages *languages; /* owned */
+        char *init_path;             /* owned */
+        char *cache_dir;             /* owned, or NULL: nothing is remembered */
+        struct cgroup_site site;
+        struct engine_identity identity;
+        pthread_mutex_t lock;
+        pthread_cond_t freed;
+        unsigned running;  /* guarded by lock */
+        unsigned max_runs;
+        unsigned next_number; /* guarded by lock */
+        bool swept;           /* guarded by lock */
+};
+
+struct engine_options {
+        const char *init_path; /* NULL: found */
+        unsigned max_runs;     /* 0: the default */
+};
+
+/* Events as they happen; data as in sbx_event. */
+struct engine_event {
+        const char *kind;
+        const char *id;
+        double time;
+        const void *data;
+        size_t length;
+        const char *text;
+        uint64_t memory;
+        double cpu_time;
+        uint32_t processes;
+        const struct result *result;
+};
+
+struct engine_order {
+        const struct request *request;
+        const struct policy *layers[3]; /* file, environment, request; may be NULL */
+        int cancel_fd;
+        void (*event)(void *context, const struct engine_event *event); /* or NULL */
+        void *context;
+};
+
+int engine_init(struct engine *engine, const struct engine_options *options, struct error *err);
+void engine_done(struct engine *engine);
+
+/* Runs it. A refusal and a failure of ours are results too; an error means that the request was
+ * wrong and nothing ran. */
+int engine_run(struct engine *engine, const struct engine_order *order, struct result **ret_result,
+               struct error *err);
+
+/* doctor.c: what this machine gives this user, tried for real. Caller frees. */
+char *engine_doctor_json(struct engine *engine, struct error *err);
+/* languages.c: each language as JSON. Caller frees. */
+char *engine_languages_json(struct engine *engine, struct error *err);
+
+#endif

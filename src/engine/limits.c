@@ -1,0 +1,131 @@
+/* Limits: by which mechanism each can be held here, and, after the run, by which it was. */
+#include "engine/passage.h"
+
+#include <unistd.h>
+
+static bool has_controller(const struct passage *passage, enum cgroup_controller controller)
+{
+        return passage->engine->site.parent_fds[controller] >= 0;
+}
+
+static uint64_t machine_cpus(void)
+{
+        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+        return cpus > 0 ? (uint64_t)cpus : 1;
+}
+
+/* The share of the CPUs is held by a control group, or in whole CPUs by affinity. */
+uint32_t limits_pinned_cpus(const struct passage *passage, const struct limits *limits)
+{
+        if (has_controller(passage, CGROUP_CPU) || limits->cpus_milli >= machine_cpus() * 1000)
+                return 0;
+        return (uint32_t)((limits->cpus_milli + 999) / 1000);
+}
+
+int limits_check(const struct passage *passage, const struct limits *limits, struct error *err)
+{
+        int r;
+
+        if (passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT ||
+            limits_pinned_cpus(passage, limits) == 0 || limits->cpus_milli % 1000 == 0)
+                return 0;
+        r = error_set(err, SBX_EREFUSED, "cannot hold a share of %llu.%03llu CPUs without a control group: %s",
+                      (unsigned long long)limits->cpus_milli / 1000,
+                      (unsigned long long)limits->cpus_milli % 1000, passage->engine->site.reason);
+        error_hint(err, "ask for whole CPUs, delegate a control group "
+                        "('systemd-run --user --scope -p Delegate=yes sandbox ...'), or run as root");
+        return r;
+}
+
+/* Whether the group really counted this run: nothing of a program's life costs no CPU time. */
+static bool group_was_used(const struct run *run)
+{
+        return cgroup_cpu_us(&run->group) > 0 || cgroup_memory_peak(&run->group) > 0;
+}
+
+static void describe_memory(struct result *result, const struct run *run, const struct limits *limits,
+                            const char *by)
+{
+        uint64_t set = cgroup_memory_limit(&run->group);
+
+        if (group_was_used(run) && set > 0 && set <= limits->memory_bytes)
+                result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, by, "%s", "");
+        else if (run->group.dir_fds[CGROUP_MEMORY] >= 0)
+                result_set_protection(result, PROTECTION_MEMORY, STATE_MISSING, NULL, "the group's limit reads %llu",
+                                      (unsigned long long)set);
+        else
+                result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, "monitor",
+                                      "summed over the processes every 10 ms");
+}
+
+static void describe_processes(struct result *result, const struct run *run, const struct limits *limits,
+                               const char *by, bool has_rlimit)
+{
+        uint64_t set = cgroup_processes_limit(&run->group);
+
+        if (group_was_used(run) && set > 0 && set <= limits->processes + 1)
+                result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, by, "%s", "");
+        else if (run->group.dir_fds[CGROUP_PIDS] >= 0)
+                result_set_protection(result, PROTECTION_PROCESSES, STATE_MISSING, NULL,
+                                      "the group's limit reads %llu", (unsigned long long)set);
+        else
+                result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "%s",
+                                      has_rlimit ? "counted every 10 ms, and by RLIMIT_NPROC" : "counted every 10 ms");
+}
+
+static void describe_cpus(struct passage *passage, const struct run *run, const struct limits *limits,
+                          const char *by)
+{
+        struct result *result = passage->result;
+        uint32_t pinned = limits_pinned_cpus(passage, limits);
+
+        if (cgroup_cpu_is_limited(&run->group))
+                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, by, "%s", "");
+        else if (pinned == 0)
+                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "machine", "it has no more CPUs");
+        else if (run->ready.skipped[STAGE_AFFINITY] || !(run->ready.seen & PROTECTION_BIT(SECCOMP)))
+                result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL, "the program could change it");
+        else
+                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "affinity", "pinned to %u CPU%s",
+                                      pinned, pinned == 1 ? "" : "s, in whole ones");
+}
+
+void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits)
+{
+        const char *by = cgroup_version_name(run->group.version);
+        struct result *result = passage->result;
+        bool container = passage->backend == &backend_container;
+
+        result_set_protection(result, PROTECTION_TIMEOUT, STATE_ENFORCED, "monitor", "%s", "");
+        result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED,
+                              cgroup_cpu_us(&run->group) > 0 ? by : "monitor", "%s", "");
+        describe_memory(result, run, limits, by);
+        describe_processes(result, run, limits, by, passage->engine->identity.uid_span > 0 || container);
+        describe_cpus(passage, run, limits, by);
+        if (container && !passage->workspace)
+                result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "tmpfs", "%s", "");
+        else
+                result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "monitor",
+                                      "the workspace is measured every 100 ms, single files by RLIMIT_FSIZE");
+        result_set_protection(result, PROTECTION_OUTPUT, STATE_ENFORCED, "monitor", "%s", "");
+}
+
+void limits_list(const struct limits *limits, struct result *result)
+{
+        const struct result_limit all[] = {
+                { "timeout", (double)limits->timeout_ms / 1000, true },
+                { "cpu_time", (double)limits->cpu_time_ms / 1000, true },
+                { "memory", (double)limits->memory_bytes, false },
+                { "cpus", (double)limits->cpus_milli / 1000, true },
+                { "processes", (double)limits->processes, false },
+                { "disk", (double)limits->disk_bytes, false },
+                { "open_files", (double)limits->open_files, false },
+                { "stdout", (double)limits->stdout_bytes, false },
+                { "stderr", (double)limits->stderr_bytes, false },
+        };
+
+        result->limit_count = sizeof(all) / sizeof(all[0]);
+        for (size_t i = 0; i < result->limit_count; i++)
+                result->limits[i] = all[i];
+}

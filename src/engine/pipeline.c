@@ -1,0 +1,111 @@
+/*
+ * The way of a run, one line per stage. The order is the order of the folders of src/.
+ */
+#include "engine/passage.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#include <string.h>
+
+static const struct {
+        const char *name;
+        int (*go)(struct passage *passage, struct error *err);
+} pipeline[] = {
+        { "request", passage_identify },   /* asked: which language is it? */
+        { "policy", passage_allow },       /* allowed: what may it do? */
+        { "languages", passage_find_tool }, /* found: what runs it here? */
+        { "compile", passage_compile },    /* plan, backend, monitor: the compiler, contained */
+        { "run", passage_run },            /* plan, backend, monitor: the program, contained */
+};
+
+static void tell(const struct passage *passage, const char *kind)
+{
+        const struct engine_order *order = passage->order;
+        struct engine_event event = {
+                .kind = kind,
+                .id = passage->result->id,
+                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
+                .text = passage->result->language,
+                .result = passage->result,
+        };
+
+        if (order->event)
+                order->event(order->context, &event);
+}
+
+/* A refusal or a failure of ours becomes a result; whatever else is wrong is the caller's error. */
+static int settle(struct passage *passage, int r, const struct error *err)
+{
+        struct result *result = passage->result;
+
+        if (r != SBX_EREFUSED && r != SBX_ESYSTEM)
+                return r;
+        result->run.outcome = r == SBX_EREFUSED ? OUTCOME_REFUSED : OUTCOME_INTERNAL_ERROR;
+        result->run.exit_code = -1;
+        if (result_set_message(result, "%s", err->message) < 0)
+                return SBX_ENOMEM;
+        if (err->hint[0]) {
+                mem_free(result->hint);
+                result->hint = mem_strdup(err->hint);
+        }
+        return 0;
+}
+
+static void passage_done(struct passage *passage)
+{
+        policy_values_done(&passage->policy);
+        mem_free(passage->workspace);
+        mem_free(passage->resolver);
+        fd_close(passage->program_fd);
+}
+
+static void enter(struct engine *engine)
+{
+        (void)pthread_mutex_lock(&engine->lock);
+        while (engine->running >= engine->max_runs)
+                (void)pthread_cond_wait(&engine->freed, &engine->lock);
+        engine->running++;
+        (void)pthread_mutex_unlock(&engine->lock);
+}
+
+static void leave(struct engine *engine)
+{
+        (void)pthread_mutex_lock(&engine->lock);
+        engine->running--;
+        (void)pthread_cond_signal(&engine->freed);
+        (void)pthread_mutex_unlock(&engine->lock);
+}
+
+int engine_run(struct engine *engine, const struct engine_order *order, struct result **ret_result,
+               struct error *err)
+{
+        struct passage passage = { .engine = engine, .order = order, .program_fd = -1 };
+        int r = 0;
+
+        passage.started_ns = clock_now_ns();
+        passage.result = result_new();
+        if (!passage.result)
+                return error_set_nomem(err);
+        passage.result->warm = "none";
+        enter(engine);
+        for (size_t i = 0; i < sizeof(pipeline) / sizeof(pipeline[0]) && r == 0; i++) {
+                r = pipeline[i].go(&passage, err);
+                if (i == 0 && r == 0)
+                        tell(&passage, "execution.start");
+                if (r == 0 && passage.result->run.outcome != OUTCOME_OK)
+                        break; /* the program could not be compiled */
+        }
+        leave(engine);
+        if (r == 0)
+                message_compose(&passage);
+        else
+                r = settle(&passage, r, err);
+        if (r == 0)
+                tell(&passage, "execution.complete");
+        if (r < 0)
+                result_free(passage.result);
+        else
+                *ret_result = passage.result;
+        passage_done(&passage);
+        return r;
+}

@@ -1,0 +1,186 @@
+/* The stages before anything runs: language, policy, paths, tool, backend. */
+#include "engine/passage.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int unknown_language(const struct passage *passage, struct error *err)
+{
+        const struct request *request = passage->order->request;
+        AUTO_FREE char *list = languages_list(passage->engine->languages);
+        char shown[160];
+        int r;
+
+        if (request->language)
+                r = error_set(err, SBX_ELANGUAGE, "no such language: '%s'",
+                              str_printable(request->language, shown, sizeof(shown)));
+        else
+                r = error_set(err, SBX_ELANGUAGE, "cannot tell the language of the code");
+        error_hint(err, "give one of: %s", list ? list : "");
+        return r;
+}
+
+int passage_identify(struct passage *passage, struct error *err)
+{
+        const struct request *request = passage->order->request;
+        struct result *result = passage->result;
+
+        if (request->language)
+                passage->language = languages_by_name(passage->engine->languages, request->language);
+        else
+                passage->language = languages_detect(passage->engine->languages, request->file_name,
+                                                     request->code, request->code_length);
+        if (!passage->language)
+                return unknown_language(passage, err);
+        result->language = mem_strdup(passage->language->name);
+        result->title = mem_strdup(passage->language->title);
+        result->name = request->name ? mem_strdup(request->name) : NULL;
+        return result->language && result->title ? 0 : error_set_nomem(err);
+}
+
+/* What the policy can say that this build cannot do: refused, never passed over. */
+static int check_available(const struct policy_values *policy, struct error *err)
+{
+        if (policy->network_mode == NETWORK_DNS || policy->network_mode == NETWORK_ALLOWLIST || policy->network_dns)
+                return error_set(err, SBX_EUNAVAILABLE, "network mode '%s' is not available in this build",
+                                 policy_network_name(policy->network_mode));
+        if (policy->analysis_mode == ANALYSIS_BLOCK)
+                return error_set(err, SBX_EUNAVAILABLE,
+                                 "static analysis that blocks is not available in this build");
+        return 0;
+}
+
+/* Directories that are never handed in: they are the machine, not data. */
+static bool is_forbidden_source(const char *path)
+{
+        static const char *const roots[] = { "/proc", "/sys", "/dev" };
+
+        if (str_equal(path, "/"))
+                return true;
+        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+                if (str_has_prefix(path, roots[i]) &&
+                    (path[strlen(roots[i])] == '\0' || path[strlen(roots[i])] == '/'))
+                        return true;
+        return false;
+}
+
+static int resolve(const char *what, const char *path, bool directory, char **ret_path, struct error *err)
+{
+        char shown[256];
+        AUTO_FREE char *real = realpath(path, NULL);
+        struct stat st;
+
+        str_printable(path, shown, sizeof(shown));
+        if (!real || stat(real, &st) < 0) {
+                error_set_errno(err, "%s '%s'", what, shown);
+                return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
+        }
+        if (is_forbidden_source(real))
+                return error_set(err, SBX_EINVAL, "%s '%s': this part of the machine cannot be handed in", what, shown);
+        if (!S_ISDIR(st.st_mode) && (directory || !S_ISREG(st.st_mode)))
+                return error_set(err, SBX_EINVAL, "%s '%s' is not a directory%s", what, shown,
+                                 directory ? "" : " or a regular file");
+        *ret_path = TAKE(real);
+        return 0;
+}
+
+/* A workspace that is not there yet is made; its parent must be there. */
+static int open_workspace(struct passage *passage, struct error *err)
+{
+        const char *path = passage->policy.workspace;
+        char shown[256];
+
+        if (!path)
+                return 0;
+        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+                error_set_errno(err, "make workspace '%s'", str_printable(path, shown, sizeof(shown)));
+                return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
+        }
+        return resolve("workspace", path, true, &passage->workspace, err);
+}
+
+static int resolve_paths(struct passage *passage, struct error *err)
+{
+        int r = open_workspace(passage, err);
+
+        for (size_t i = 0; i < passage->policy.mount_count && r == 0; i++) {
+                struct policy_mount *mount = &passage->policy.mounts[i];
+                char *real = NULL;
+
+                r = resolve("volume", mount->source, false, &real, err);
+                if (r == 0) {
+                        mem_free(mount->source);
+                        mount->source = real;
+                }
+        }
+        if (r == 0 && passage->workspace) {
+                mem_free(passage->policy.workspace);
+                passage->policy.workspace = mem_strdup(passage->workspace);
+                if (!passage->policy.workspace)
+                        return error_set_nomem(err);
+        }
+        if (r == 0 && passage->policy.network_mode == NETWORK_HOST)
+                passage->resolver = realpath("/etc/resolv.conf", NULL); /* none: names do not resolve */
+        return r;
+}
+
+static int check_size(const struct passage *passage, struct error *err)
+{
+        const struct request *request = passage->order->request;
+        size_t total = 0;
+
+        for (size_t i = 0; i < request->arguments.count; i++)
+                total += strlen(request->arguments.items[i]) + 1;
+        for (size_t i = 0; i < passage->policy.env.count; i++)
+                total += strlen(passage->policy.env.items[i]) + 1;
+        if (total > REQUEST_STRINGS_MAX)
+                return error_set(err, SBX_ETOOBIG, "arguments and environment are larger than %d KiB",
+                                 REQUEST_STRINGS_MAX >> 10);
+        return 0;
+}
+
+int passage_allow(struct passage *passage, struct error *err)
+{
+        const struct policy *layers[3];
+        size_t count = 0;
+        int r;
+
+        for (size_t i = 0; i < ARRAY_SIZE(passage->order->layers); i++)
+                if (passage->order->layers[i])
+                        layers[count++] = passage->order->layers[i];
+        r = policy_effective(layers, count, passage->language->name, &passage->policy, err);
+        if (r == 0)
+                r = check_available(&passage->policy, err);
+        if (r == 0)
+                r = resolve_paths(passage, err);
+        if (r == 0)
+                r = check_size(passage, err);
+        if (r == 0)
+                limits_list(&passage->policy.limits, passage->result);
+        return r;
+}
+
+int passage_find_tool(struct passage *passage, struct error *err)
+{
+        int r = language_find(passage->language, passage->engine->cache_dir, &passage->tool, err);
+
+        if (r < 0)
+                return r;
+        if (passage->tool.version[0]) {
+                passage->result->version = mem_strdup(passage->tool.version);
+                if (!passage->result->version)
+                        return error_set_nomem(err);
+        }
+        passage->program_bytes = passage->order->request->code_length;
+        passage->program_fd = fd_memfile("code", passage->order->request->code, passage->program_bytes);
+        if (passage->program_fd < 0)
+                return error_set_errno(err, "keep the code in memory");
+        return 0;
+}

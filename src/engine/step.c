@@ -1,0 +1,241 @@
+/*
+ * One contained step, the compiler's or the program's: plan it, start it on a backend, watch it, say
+ * what held it. The stages of the pipeline that use it are in steps.c.
+ */
+#include "engine/passage.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "base/tree.h"
+#include "monitor/monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* A local run lives in a directory of its own; the helper removes it. */
+static int make_scratch(char *path, size_t size, struct error *err)
+{
+        static const char *const parts[] = { "code", "workspace", "tmp" };
+        const char *base = secure_getenv("TMPDIR");
+        char part[4200];
+
+        (void)snprintf(path, size, "%s/sandbox-run.XXXXXX", base && base[0] == '/' ? base : "/tmp");
+        if (!mkdtemp(path))
+                return error_set_errno(err, "make a directory '%s'", path);
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                (void)snprintf(part, sizeof(part), "%s/%s", path, parts[i]);
+                if (mkdir(part, 0755) < 0) {
+                        error_set_errno(err, "make a directory '%s'", part);
+                        (void)tree_remove(path);
+                        return SBX_ESYSTEM;
+                }
+        }
+        return 0;
+}
+
+/* From Linux 5.14 RLIMIT_NPROC counts within the guest's own user namespace; before, an ordinary
+ * user's whole session would be counted. There is no way to ask but the version. */
+static bool counts_by_namespace(void)
+{
+        struct utsname name;
+        unsigned major = 0, minor = 0;
+
+        return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+               (major > 5 || (major == 5 && minor >= 14));
+}
+
+/* A local run as root writes into a workspace as its owner: there is no mount to translate for it. */
+static int take_owner(const struct passage *passage, struct plan *plan, struct error *err)
+{
+        struct stat st;
+        int r;
+
+        if (plan->kind != PLAN_LOCAL || !passage->workspace || plan->uid_span == 0)
+                return 0;
+        if (stat(passage->workspace, &st) < 0)
+                return error_set_errno(err, "workspace '%s'", passage->workspace);
+        if (st.st_uid == 0) {
+                r = error_set(err, SBX_EREFUSED, "the local backend does not write into a workspace of root's");
+                error_hint(err, "use the container backend, or give the directory to an ordinary user");
+                return r;
+        }
+        plan->uid_base = st.st_uid;
+        plan->uid_span = 1;
+        return 0;
+}
+
+static int complete_plan(const struct passage *passage, const struct limits *limits, struct plan *plan,
+                         struct error *err)
+{
+        const struct engine_identity *identity = &passage->engine->identity;
+        bool container = plan->kind == PLAN_CONTAINER;
+
+        plan->user_namespace = container && identity->user_namespace;
+        plan->uid_base = identity->uid_base;
+        plan->uid_span = identity->uid_span;
+        plan->host_uid = identity->host_uid;
+        plan->pin_cpus = limits_pinned_cpus(passage, limits);
+        if (identity->uid_span > 0 || (container && counts_by_namespace()))
+                plan->processes = limits->processes;
+        return take_owner(passage, plan, err);
+}
+
+static void hear_output(void *context, int stream, const void *data, size_t length)
+{
+        struct passage *passage = context;
+        struct engine_event event = {
+                .kind = stream == 1 ? "stdout" : "stderr",
+                .id = passage->result->id,
+                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
+                .data = data,
+                .length = length,
+        };
+
+        passage->order->event(passage->order->context, &event);
+}
+
+static void hear_usage(void *context, uint64_t memory, uint64_t cpu_us, uint32_t processes)
+{
+        struct passage *passage = context;
+        struct engine_event event = {
+                .kind = "usage",
+                .id = passage->result->id,
+                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
+                .memory = memory,
+                .cpu_time = (double)cpu_us / 1e6,
+                .processes = processes,
+        };
+
+        passage->order->event(passage->order->context, &event);
+}
+
+static void order_monitor(struct passage *passage, const struct step_order *order, struct monitor_order *watch)
+{
+        const struct request *request = passage->order->request;
+        const struct limits *limits = order->limits;
+        bool running = order->step == PLAN_STEP_RUN;
+
+        *watch = (struct monitor_order){
+                .timeout_ms = limits->timeout_ms,
+                .cpu_time_ms = limits->cpu_time_ms,
+                .memory_bytes = limits->memory_bytes,
+                .processes = limits->processes,
+                .disk_bytes = limits->disk_bytes,
+                .output_caps = { 0, limits->stdout_bytes, limits->stderr_bytes },
+                .output_kill = running && request->output_kill,
+                .keep_output = true,
+                .output_fds = { -1, running ? request->output_fds[1] : -1, running ? request->output_fds[2] : -1 },
+                .stdin_data = running ? request->stdin_data : NULL,
+                .stdin_length = running ? request->stdin_length : 0,
+                .stdin_fd = running ? request->stdin_fd : -1,
+                .cancel_fd = passage->order->cancel_fd,
+                .disk_is_counted = running && (passage->workspace || passage->backend == &backend_local),
+                .started_ns = passage->started_ns,
+        };
+        if (running && passage->order->event)
+                watch->listener = (struct monitor_listener){ hear_output, hear_usage, passage };
+}
+
+/* What the monitor could not call the program's doing. */
+static int explain(const struct passage *passage, const struct run *run, const struct result_step *outcome,
+                   struct error *err)
+{
+        if (run->has_failed)
+                return backend_failure(&run->failed, !passage->engine->identity.user_namespace, err);
+        if (outcome->outcome == OUTCOME_REFUSED)
+                return error_set(err, SBX_ESYSTEM, "the helper ended before the program started");
+        if (outcome->outcome == OUTCOME_INTERNAL_ERROR)
+                return error_set(err, SBX_ESYSTEM, "the sandbox was ended from outside");
+        return 0;
+}
+
+static unsigned next_number(struct engine *engine, bool *ret_sweep)
+{
+        unsigned number;
+
+        (void)pthread_mutex_lock(&engine->lock);
+        number = engine->next_number++;
+        *ret_sweep = !engine->swept;
+        engine->swept = true;
+        (void)pthread_mutex_unlock(&engine->lock);
+        return number;
+}
+
+static int start_and_watch(struct passage *passage, const struct step_order *order, struct plan *plan,
+                           int *ret_workspace_fd, struct error *err)
+{
+        const struct request *request = passage->order->request;
+        const struct limits *limits = order->limits;
+        struct backend_host host = { .init_path = passage->engine->init_path, .site = &passage->engine->site };
+        struct backend_input input = {
+                .group_limits = { limits->memory_bytes, limits->processes, limits->cpus_milli },
+                .file_fds = { passage->program_fd },
+                .file_fd_count = 1,
+                .empty_stdin = order->step == PLAN_STEP_COMPILE ||
+                               (request->stdin_fd < 0 && request->stdin_length == 0),
+        };
+        struct monitor_order watch;
+        struct run run;
+        bool sweep;
+        int r;
+
+        host.number = next_number(passage->engine, &sweep);
+        r = backend_start(passage->backend, &host, plan, &input, &run, err);
+        if (r < 0)
+                return r;
+        if (sweep)
+                cgroup_sweep(&passage->engine->site); /* while the helper works */
+        order_monitor(passage, order, &watch);
+        r = monitor_watch(&run, &watch, order->outcome, passage->result, err);
+        if (run.is_ready) {
+                passage->backend->describe(&run, plan, passage->result);
+                limits_describe(passage, &run, limits);
+        }
+        run_finish(&run);
+        if (r == 0)
+                r = explain(passage, &run, order->outcome, err);
+        if (r == 0)
+                *ret_workspace_fd = fd_take(&run.workspace_fd);
+        run_close(&run);
+        return r;
+}
+
+int step_run(struct passage *passage, const struct step_order *order, int *ret_workspace_fd,
+             struct error *err)
+{
+        char scratch[4096] = "";
+        struct plan_input input = {
+                .kind = passage->backend == &backend_local ? PLAN_LOCAL : PLAN_CONTAINER,
+                .step = order->step,
+                .policy = &passage->policy,
+                .limits = order->limits,
+                .language = passage->language,
+                .tool = passage->tool.path,
+                .arguments = &passage->order->request->arguments,
+                .scratch = scratch,
+                .resolver = order->step == PLAN_STEP_RUN ? passage->resolver : NULL,
+                .program_bytes = passage->program_bytes,
+        };
+        struct plan_draft draft;
+        int r = limits_check(passage, order->limits, err);
+
+        if (r == 0 && input.kind == PLAN_LOCAL)
+                r = make_scratch(scratch, sizeof(scratch), err);
+        if (r == 0)
+                r = plan_build(&input, &draft, err);
+        if (r < 0)
+                return r;
+        passage->result->backend = passage->backend->name;
+        r = complete_plan(passage, order->limits, &draft.plan, err);
+        if (r == 0)
+                r = start_and_watch(passage, order, &draft.plan, ret_workspace_fd, err);
+        plan_draft_done(&draft);
+        if (scratch[0])
+                (void)tree_remove(scratch); /* gone already, unless the helper was killed */
+        return r;
+}

@@ -1,0 +1,175 @@
+/* The two stages in which something runs: the compiler, then the program. */
+#include "engine/passage.h"
+#include "engine/files.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COMPILED_MAX = 256 << 20, COMPILER_OUTPUT_MAX = 1 << 20 };
+
+static const struct {
+        enum policy_backend id;
+        const struct backend *backend; /* NULL: not in this build */
+} known_backends[] = {
+        { BACKEND_CONTAINER, &backend_container },
+        { BACKEND_LOCAL, &backend_local },
+        { BACKEND_DOCKER, NULL },
+        { BACKEND_WASM, NULL },
+};
+
+static const struct backend *find_backend(enum policy_backend id)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(known_backends); i++)
+                if (known_backends[i].id == id)
+                        return known_backends[i].backend;
+        return NULL;
+}
+
+/* The backends to try, in order. "auto" is the container; one who accepts less also gets `local`. */
+static size_t list_candidates(const struct policy_values *policy, enum policy_backend *ret_list)
+{
+        size_t count = 0;
+
+        for (size_t i = 0; i < policy->backend_count; i++) {
+                if (policy->backends[i] != BACKEND_AUTO) {
+                        ret_list[count++] = policy->backends[i];
+                        continue;
+                }
+                ret_list[count++] = BACKEND_CONTAINER;
+                if (policy->enforcement == ENFORCEMENT_BEST_EFFORT)
+                        ret_list[count++] = BACKEND_LOCAL;
+        }
+        if (policy->fallback != BACKEND_NONE && policy->fallback != BACKEND_AUTO)
+                ret_list[count++] = policy->fallback;
+        return count;
+}
+
+/* Runs the step on the first backend that can; once one has, later steps stay with it. */
+static int run_somewhere(struct passage *passage, const struct step_order *order, int *ret_workspace_fd,
+                         struct error *err)
+{
+        enum policy_backend candidates[2 * POLICY_BACKENDS_MAX + 1];
+        size_t count = list_candidates(&passage->policy, candidates);
+        int r = error_set(err, SBX_EUNAVAILABLE, "no backend is given");
+
+        if (passage->backend)
+                return step_run(passage, order, ret_workspace_fd, err);
+        for (size_t i = 0; i < count; i++) {
+                passage->backend = find_backend(candidates[i]);
+                if (!passage->backend) {
+                        r = error_set(err, SBX_EUNAVAILABLE, "backend '%s' is not available in this build",
+                                      policy_backend_name(candidates[i]));
+                        error_hint(err, "use '--backend container', or '--fallback container'");
+                        continue;
+                }
+                r = step_run(passage, order, ret_workspace_fd, err);
+                if (r != SBX_EREFUSED)
+                        return r;
+        }
+        return r;
+}
+
+/* The compiled program: a regular file below the compiler's workspace, copied before it is trusted to
+ * keep still. */
+static int fetch_program(struct passage *passage, int workspace_fd, struct error *err)
+{
+        AUTO_CLOSE int from = files_open(workspace_fd, passage->language->compile.output);
+        AUTO_CLOSE int to = -1;
+        struct stat st;
+        off_t offset = 0;
+
+        if (from < 0 || fstat(from, &st) < 0)
+                return error_set_errno(err, "fetch the compiled program");
+        if (st.st_size > COMPILED_MAX)
+                return error_set(err, SBX_ETOOBIG, "the compiled program is larger than %d MiB", COMPILED_MAX >> 20);
+        to = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (to < 0)
+                return error_set_errno(err, "keep the compiled program");
+        while (offset < st.st_size)
+                if (sendfile(to, from, &offset, (size_t)(st.st_size - offset)) <= 0)
+                        return error_set_errno(err, "keep the compiled program");
+        fd_close(passage->program_fd);
+        passage->program_fd = fd_take(&to);
+        passage->program_bytes = (size_t)st.st_size;
+        return 0;
+}
+
+static struct limits compiler_limits(const struct passage *passage)
+{
+        const struct language_compile *compile = &passage->language->compile;
+        struct limits limits = passage->policy.limits;
+
+        if (compile->timeout_ms)
+                limits.timeout_ms = limits.cpu_time_ms = compile->timeout_ms;
+        if (compile->memory_bytes)
+                limits.memory_bytes = compile->memory_bytes;
+        if (compile->processes)
+                limits.processes = compile->processes;
+        if (compile->disk_bytes)
+                limits.disk_bytes = compile->disk_bytes;
+        limits.stdout_bytes = limits.stderr_bytes = COMPILER_OUTPUT_MAX;
+        return limits;
+}
+
+int passage_compile(struct passage *passage, struct error *err)
+{
+        struct result *result = passage->result;
+        struct limits limits = compiler_limits(passage);
+        struct step_order order = { PLAN_STEP_COMPILE, &limits, &result->compile };
+        AUTO_CLOSE int workspace_fd = -1;
+        int r;
+
+        if (!passage->language->compile.command[0])
+                return 0;
+        r = run_somewhere(passage, &order, &workspace_fd, err);
+        if (r < 0)
+                return r;
+        result->compiled = true;
+        result->violation_count = 0; /* the compiler's are not the program's */
+        if (result->compile.outcome == OUTCOME_OK)
+                return fetch_program(passage, workspace_fd, err);
+        result->run.outcome = result->compile.outcome == OUTCOME_CANCELLED ? OUTCOME_CANCELLED : OUTCOME_COMPILE_ERROR;
+        result->run.exit_code = result->compile.exit_code;
+        result->run.signal = result->compile.signal;
+        return 0;
+}
+
+static int snapshot(const struct passage *passage, struct file_list *ret_list, struct error *err)
+{
+        AUTO_CLOSE int fd = -1;
+
+        *ret_list = (struct file_list){ 0 };
+        if (!passage->workspace)
+                return 0;
+        fd = open(passage->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+                return error_set_errno(err, "open workspace '%s'", passage->workspace);
+        return files_list(fd, false, ret_list, err);
+}
+
+int passage_run(struct passage *passage, struct error *err)
+{
+        struct step_order order = { PLAN_STEP_RUN, &passage->policy.limits, &passage->result->run };
+        struct file_list before, after = { 0 };
+        AUTO_CLOSE int workspace_fd = -1;
+        int r = snapshot(passage, &before, err);
+
+        if (r < 0)
+                return r;
+        passage->result->run.out.passed_through = passage->order->request->output_fds[1] >= 0;
+        passage->result->run.err.passed_through = passage->order->request->output_fds[2] >= 0;
+        r = run_somewhere(passage, &order, &workspace_fd, err);
+        if (r == 0 && workspace_fd >= 0)
+                r = files_list(workspace_fd, passage->workspace != NULL, &after, err);
+        if (r == 0 && workspace_fd >= 0)
+                r = files_compare(&before, &after, passage->result, err);
+        files_done(&before);
+        files_done(&after);
+        return r;
+}

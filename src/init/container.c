@@ -1,0 +1,96 @@
+/* The keeper of a container: pid 1 of the new namespaces builds the root and starts the guest. */
+#include "init/init.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "kernel/mount.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifndef CLONE_NEWCGROUP
+#define CLONE_NEWCGROUP 0x02000000
+#endif
+
+static int map_user(struct init *init)
+{
+        if (!init->plan.user_namespace)
+                return 0;
+        return namespace_map_self(init->host_proc, 0, init->outer_uid, 0, init->outer_gid);
+}
+
+static int make_group_namespace(struct init *init)
+{
+        (void)init;
+        return unshare(CLONE_NEWCGROUP);
+}
+
+static int make_private(struct init *init)
+{
+        (void)init;
+        return mount_make_private();
+}
+
+static int pivot(struct init *init)
+{
+        (void)init;
+        return mount_pivot();
+}
+
+static int set_hostname(struct init *init)
+{
+        (void)init;
+        return sethostname("sandbox", 7);
+}
+
+static int loopback_up(struct init *init)
+{
+        return init->plan.network == PLAN_NETWORK_LOCALHOST ? namespace_loopback_up() : 0;
+}
+
+static const struct step steps[] = {
+        { STAGE_GROUP, keeper_enter_groups, true },
+        { STAGE_USER_MAP, map_user, true },
+        { STAGE_GROUP_NAMESPACE, make_group_namespace, false },
+        { STAGE_PRIVATE, make_private, true },
+        { STAGE_ROOT, root_make, true },
+        { STAGE_SYSTEM, root_system, true },
+        { STAGE_VOLUMES, root_volumes, true },
+        { STAGE_DEVICES, root_devices, true },
+        { STAGE_PROC, root_proc, false },
+        { STAGE_WORKSPACE, root_workspace, true },
+        { STAGE_FILES, root_files, true },
+        { STAGE_PIVOT, pivot, true },
+        { STAGE_HOSTNAME, set_hostname, false },
+        { STAGE_LOOPBACK, loopback_up, true },
+};
+
+/* The supervisor reads the workspace and /proc through these once everything here is dead. */
+static void send_places(struct init *init)
+{
+        int places[REPORT_PLACES_MAX];
+        int count = 0;
+
+        places[count] = open("/workspace", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (places[count] < 0)
+                report_failure(init, STAGE_WORKSPACE, errno);
+        count++;
+        places[count] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (places[count] >= 0)
+                count++;
+        report_send(init, REPORT_PLACES, places, count);
+        for (int i = 0; i < count; i++)
+                fd_close(places[i]);
+}
+
+_Noreturn void container_keeper(struct init *init)
+{
+        if (keeper_tie_to_warden(init, SIGKILL) < 0)
+                report_failure(init, STAGE_NAMESPACES, errno);
+        steps_run(init, steps, ARRAY_SIZE(steps));
+        send_places(init);
+        keeper_run(init);
+}

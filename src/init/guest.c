@@ -1,0 +1,262 @@
+/*
+ * The guest's process, from fork to exec: gives up one thing after another, in an order in which each
+ * step still has what it needs, then proves what is in force and executes the program.
+ */
+#include "init/init.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "kernel/caps.h"
+#include "kernel/landlock.h"
+#include "kernel/seccomp.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static int start_session(struct init *init)
+{
+        sigset_t none;
+
+        (void)init;
+        for (int signal = 1; signal < _NSIG; signal++)
+                (void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL); /* KILL, STOP */
+        sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        return setsid() < 0 ? -1 : 0;
+}
+
+/* Sets soft and hard limit; where the hard limit is lower already and cannot be raised, that one. */
+static int limit(int resource, uint64_t value)
+{
+        struct rlimit now, wanted = { value, value };
+
+        if (getrlimit(resource, &now) < 0)
+                return -1;
+        if (now.rlim_max < value)
+                wanted.rlim_cur = wanted.rlim_max = now.rlim_max;
+        return setrlimit(resource, &wanted);
+}
+
+static int set_limits(struct init *init)
+{
+        const struct plan *plan = &init->plan;
+        const struct {
+                int resource;
+                uint64_t value;
+        } limits[] = {
+                { RLIMIT_CORE, 0 },
+                { RLIMIT_NOFILE, plan->open_files },
+                { RLIMIT_FSIZE, plan->file_bytes },
+                { RLIMIT_MEMLOCK, 64 << 10 },
+                { RLIMIT_MSGQUEUE, 64 << 10 },
+                { RLIMIT_NICE, 0 },
+                { RLIMIT_RTPRIO, 0 },
+                { RLIMIT_SIGPENDING, 1024 },
+                { RLIMIT_CPU, plan->cpu_seconds },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+                if (limit(limits[i].resource, limits[i].value) < 0)
+                        return -1;
+        return plan->processes ? limit(RLIMIT_NPROC, plan->processes) : 0;
+}
+
+/* Which CPUs: those of this process, from a place that differs between runs. */
+static int pin(struct init *init)
+{
+        cpu_set_t allowed, chosen;
+        unsigned left = init->plan.pin_cpus;
+        unsigned start = init->report.guest_uid ^ init->plan.supervisor_pid;
+
+        if (left == 0)
+                return 0;
+        if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+                return -1;
+        CPU_ZERO(&chosen);
+        for (unsigned i = 0; i < CPU_SETSIZE && left > 0; i++) {
+                unsigned cpu = (start + i) % CPU_SETSIZE;
+
+                if (CPU_ISSET(cpu, &allowed)) {
+                        CPU_SET(cpu, &chosen);
+                        left--;
+                }
+        }
+        return sched_setaffinity(0, sizeof(chosen), &chosen);
+}
+
+static int become_guest(struct init *init)
+{
+        /* The streams are pipes of the caller's: theirs to open again by /dev/stdout. */
+        for (int i = 0; i < 3 && init->change_uid; i++) {
+                struct stat st;
+
+                if (fstat(i, &st) == 0 && S_ISFIFO(st.st_mode) &&
+                    fchown(i, init->guest_uid, init->guest_uid) < 0)
+                        return -1;
+        }
+        return init->change_uid ? caps_become(init->guest_uid, init->guest_uid) : 0;
+}
+
+/* A namespace of the guest's own below everything set up so far: nothing it could ever regain in it
+ * gives power over the mounts or the network outside of it. */
+static int make_guest_namespace(struct init *init)
+{
+        uint32_t outer_gid = init->change_uid ? init->guest_uid : init->plan.user_namespace ? 0 : getegid();
+
+        if (init->plan.kind == PLAN_LOCAL)
+                return 0;
+        if (unshare(CLONE_NEWUSER) < 0)
+                return -1;
+        return namespace_map_self(init->host_proc, GUEST_ID, init->guest_uid, GUEST_ID, outer_gid);
+}
+
+static int drop_capabilities(struct init *init)
+{
+        bool has_namespace = init->plan.kind == PLAN_CONTAINER && !init->report.skipped[STAGE_GUEST_NAMESPACE];
+
+        return caps_drop_all(!has_namespace && !init->change_uid);
+}
+
+static int enter_directory(struct init *init)
+{
+        umask(022);
+        report_detail(init, init->plan.directory);
+        if (chdir(init->plan.directory) < 0)
+                return -1;
+        init->report.detail[0] = '\0';
+        return 0;
+}
+
+static int set_no_new_privs(struct init *init)
+{
+        (void)init;
+        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* The same file rules once more; in a local run, the only ones. */
+static int allow_paths(const struct init *init, int rules, int abi)
+{
+        static const struct {
+                const char *path;
+                enum landlock_access access;
+                bool container_only;
+        } fixed[] = {
+                { "/", LANDLOCK_LIST, true },           { "/proc", LANDLOCK_READ, false },
+                { "/dev/null", LANDLOCK_DEVICE, false }, { "/dev/zero", LANDLOCK_DEVICE, false },
+                { "/dev/full", LANDLOCK_DEVICE, false }, { "/dev/random", LANDLOCK_READ, false },
+                { "/dev/urandom", LANDLOCK_READ, false }, { "/dev/pts", LANDLOCK_DEVICE, true },
+                { "/dev/shm", LANDLOCK_WRITE, true },    { "/tmp", LANDLOCK_WRITE, true },
+                { "/workspace", LANDLOCK_WRITE, true },  { "/code", LANDLOCK_READ, true },
+                { "/etc", LANDLOCK_READ, true },
+        };
+        bool container = init->plan.kind == PLAN_CONTAINER;
+
+        for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+                if ((container || !fixed[i].container_only) &&
+                    landlock_allow(rules, abi, fixed[i].path, fixed[i].access) < 0)
+                        return -1;
+        for (uint32_t i = 0; i < init->plan.mount_count; i++) {
+                const struct plan_mount *mount = &init->plan.mounts[i];
+
+                if (landlock_allow(rules, abi, container ? mount->target : mount->source,
+                                   mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE : LANDLOCK_READ) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+static int allow_scratch(const struct init *init, int rules, int abi)
+{
+        static const struct {
+                const char *name;
+                enum landlock_access access;
+        } parts[] = {
+                { "code", LANDLOCK_READ }, { "workspace", LANDLOCK_WRITE }, { "tmp", LANDLOCK_WRITE },
+        };
+        char path[4200];
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts) && init->plan.scratch[0]; i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", init->plan.scratch, parts[i].name);
+                if (landlock_allow(rules, abi, path, parts[i].access) < 0)
+                        return -1;
+        }
+        return landlock_allow(rules, abi, init->plan.directory, LANDLOCK_WRITE);
+}
+
+static int apply_landlock(struct init *init)
+{
+        int abi = landlock_abi();
+        AUTO_CLOSE int rules = -1;
+
+        if (!init->plan.landlock)
+                return 0;
+        if (abi == 0) {
+                errno = ENOSYS;
+                return -1;
+        }
+        rules = landlock_new(abi, abi >= 6, abi >= 4 && init->plan.network == PLAN_NETWORK_NONE);
+        if (rules < 0 || allow_paths(init, rules, abi) < 0)
+                return -1;
+        if (init->plan.kind == PLAN_LOCAL && allow_scratch(init, rules, abi) < 0)
+                return -1;
+        init->report.landlock_abi = abi;
+        return landlock_apply(rules);
+}
+
+static int close_descriptors(struct init *init)
+{
+        (void)init;
+        return sys_close_range(HELPER_SOCKET + 1, ~0u);
+}
+
+static int apply_filter(struct init *init)
+{
+        return seccomp_apply(init->plan.pin_cpus > 0);
+}
+
+static int verify(struct init *init)
+{
+        uint64_t missing;
+
+        init->report.seen |= verify_protections(init);
+        missing = init->plan.required & ~init->report.seen;
+        if (missing == 0 || init->plan.best_effort)
+                return 0;
+        for (int id = 0; id < PROTECTION_COUNT; id++)
+                if (missing & (UINT64_C(1) << id)) {
+                        report_detail(init, protection_name((enum protection)id));
+                        break;
+                }
+        errno = EPERM;
+        return -1;
+}
+
+static const struct step steps[] = {
+        { STAGE_SESSION, start_session, true },
+        { STAGE_RLIMITS, set_limits, true },
+        { STAGE_AFFINITY, pin, false },
+        { STAGE_IDENTITY, become_guest, true },
+        { STAGE_GUEST_NAMESPACE, make_guest_namespace, false },
+        { STAGE_CAPABILITIES, drop_capabilities, true },
+        { STAGE_DIRECTORY, enter_directory, true },
+        { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },
+        { STAGE_LANDLOCK, apply_landlock, false },
+        { STAGE_DESCRIPTORS, close_descriptors, true },
+        { STAGE_SECCOMP, apply_filter, false },
+        { STAGE_VERIFY, verify, true },
+};
+
+_Noreturn void guest_run(struct init *init)
+{
+        steps_run(init, steps, ARRAY_SIZE(steps));
+        report_send(init, REPORT_READY, NULL, 0);
+        (void)execve(init->plan.program, (char *const *)init->plan.arguments,
+                     (char *const *)init->plan.environment);
+        report_detail(init, init->plan.program);
+        report_failure(init, STAGE_EXEC, errno);
+}

@@ -1,0 +1,97 @@
+/*
+ * The helper: the small program that becomes the guest.
+ *
+ * Theory of operation. Three processes, one binary, single-threaded, nothing allocated:
+ *
+ *   warden   (main.c)       child of the supervisor, outside the namespaces, in a session of its own.
+ *                           Receives the order, starts the keeper, waits for the end of the run or of
+ *                           the supervisor, then removes control groups and scratch directories.
+ *   keeper   (container.c)  pid 1 of the sandbox (or, in local.c, a subreaper). Builds the root,
+ *                           starts the guest, gives up its privileges, reaps, passes SIGTERM on,
+ *                           reports the end. Its death is the end of every process of the run.
+ *   guest    (guest.c)      drops everything, proves it (verify.c), executes the program.
+ *
+ * Rights: the warden keeps those of the caller; the keeper ends with CAP_KILL alone under an id of
+ * its own; the guest has none. Death travels down: the supervisor's is seen by the warden through a
+ * pidfd and the socket, the warden's reaches the keeper by PR_SET_PDEATHSIG, the keeper's ends the
+ * pid namespace. Reports travel up over the socket, which the guest's exec closes.
+ */
+#ifndef INIT_INIT_H
+#define INIT_INIT_H
+
+#include "kernel/namespace.h"
+#include "plan/plan.h"
+#include "plan/report.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { GUEST_ID = 1000, TREES_MAX = 160 };
+
+struct init {
+        struct plan plan;
+        const int *join_fds;   /* plan.join_count of them */
+        int into_fd;           /* or -1 */
+        const int *parent_fds; /* plan.parent_count of them */
+        const int *file_fds;
+        int file_fd_count;
+        int host_proc;         /* the host's /proc */
+        int own_pidfd;         /* the warden's: readable once it is dead */
+        uint64_t outer_namespaces[NAMESPACE_COUNT];
+        uint64_t outer_root[2]; /* device and inode */
+        uint32_t outer_uid, outer_gid; /* the caller's */
+        uint32_t guest_uid;     /* as this process's user namespace calls it */
+        uint32_t keeper_uid;
+        bool change_uid;
+        struct report report;   /* what is known so far */
+        int trees[TREES_MAX];   /* detached mounts on their way to their place */
+        int owner_maps[TREES_MAX]; /* by plan mount, the workspace's last: a user namespace that shows
+                                    * the owner's files as the guest's, or -1 */
+};
+
+/* One step of setting up: 0, or -1 with errno. A step that is not `vital` may fail under best effort
+ * and is then reported as skipped. `detail` of the report may name the path concerned. */
+struct step {
+        enum stage stage;
+        int (*run)(struct init *init);
+        bool vital;
+};
+
+/* report.c */
+void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count);
+/* Reports the failed step and ends the process. */
+_Noreturn void report_failure(struct init *init, enum stage stage, int sys_errno);
+void report_detail(struct init *init, const char *path);
+/* Runs the steps in order; the first fatal failure ends the process. */
+void steps_run(struct init *init, const struct step *steps, size_t count);
+
+/* container.c, local.c: the life of the keeper; do not return. */
+_Noreturn void container_keeper(struct init *init);
+_Noreturn void local_keeper(struct init *init);
+/* keeper.c: what both kinds share. */
+int keeper_enter_groups(struct init *init);
+int keeper_tie_to_warden(struct init *init, int death_signal);
+_Noreturn void keeper_run(struct init *init);
+/* Ends every process below this one. */
+void keeper_end_all(const struct init *init);
+
+/* owner_map.c: fills owner_maps. The guest's id owns nothing, so what the caller hands in would be
+ * closed to it; through these, whoever owns a volume or workspace appears as the guest. */
+void owner_maps_make(struct init *init);
+
+/* root.c: steps that build the root, in the order of container.c's table. */
+int root_make(struct init *init);
+int root_system(struct init *init);
+int root_volumes(struct init *init);
+int root_devices(struct init *init);
+int root_proc(struct init *init);
+int root_workspace(struct init *init);
+int root_files(struct init *init);
+/* Makes the plan's files; below the current directory when `below`, else at their own paths. */
+int files_make(struct init *init, bool below);
+
+/* guest.c, verify.c */
+_Noreturn void guest_run(struct init *init);
+uint64_t verify_protections(const struct init *init);
+
+#endif

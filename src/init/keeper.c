@@ -1,0 +1,185 @@
+/* What the keepers of both kinds do once the guest runs: reap, pass signals on, report the end. */
+#include "init/init.h"
+#include "base/fd.h"
+#include "kernel/caps.h"
+#include "kernel/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+int keeper_enter_groups(struct init *init)
+{
+        for (uint32_t i = 0; i < init->plan.join_count; i++)
+                if (fd_write_all(init->join_fds[i], "0", 1) < 0)
+                        return -1;
+        return 0;
+}
+
+int keeper_tie_to_warden(struct init *init, int death_signal)
+{
+        struct pollfd warden = { .fd = init->own_pidfd, .events = POLLIN };
+        int set = 0;
+
+        if (prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) < 0)
+                return -1;
+        /* Had the warden died before, no signal would come. */
+        if (poll(&warden, 1, 0) != 0)
+                _exit(1);
+        if (prctl(PR_GET_PDEATHSIG, &set, 0, 0, 0) == 0 && set == death_signal)
+                init->report.seen |= PROTECTION_BIT(CLEANUP);
+        return 0;
+}
+
+/* The children of this process, by /proc; used where there is no pid namespace to do it for us. */
+static int kill_children(const struct init *init)
+{
+        char path[64], text[4096], *next = text;
+        int count = 0;
+
+        (void)snprintf(path, sizeof(path), "self/task/%d/children", (int)getpid());
+        if (fd_read_file_at(init->host_proc, path, text, sizeof(text)) <= 0)
+                return 0;
+        for (long pid; (pid = strtol(next, &next, 10)) > 0; count++)
+                (void)kill((pid_t)pid, SIGKILL); /* a zombie is as good as dead */
+        return count;
+}
+
+void keeper_end_all(const struct init *init)
+{
+        bool in_pid_namespace = init->plan.kind == PLAN_CONTAINER;
+
+        if (in_pid_namespace && getpid() != 1)
+                return; /* the warden of a container: the namespace's death did it */
+        if (in_pid_namespace)
+                (void)kill(-1, SIGKILL); /* nobody left is fine */
+        /* Orphans come to us as their parents die; each round ends a generation. */
+        for (;;) {
+                if (!in_pid_namespace)
+                        (void)kill_children(init);
+                if (waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD)
+                        return;
+        }
+}
+
+struct io_counters {
+        uint64_t read_bytes, write_bytes;
+};
+
+static ssize_t read_io(int fd, struct io_counters *ret)
+{
+        char text[512];
+        ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+        unsigned long long r = 0, w = 0;
+
+        if (n > 0) {
+                text[n] = '\0';
+                if (sscanf(text, "rchar: %llu wchar: %llu", &r, &w) == 2)
+                        *ret = (struct io_counters){ r, w };
+        }
+        return n;
+}
+
+/* Processes of this pid namespace but ourselves. Raw, because readdir() allocates. */
+static uint32_t count_processes(void)
+{
+        AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char buffer[4096] __attribute__((aligned(8)));
+        uint32_t count = 0;
+        long n;
+
+        while (proc >= 0 && (n = syscall(SYS_getdents64, proc, buffer, sizeof(buffer))) > 0)
+                for (long at = 0; at < n;) {
+                        const struct dirent *entry = (const struct dirent *)(buffer + at);
+
+                        count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+                        at += entry->d_reclen;
+                }
+        return count > 1 ? count - 1 : 0;
+}
+
+static void report_end(struct init *init, int status, int io_fd, struct io_counters before, ssize_t own)
+{
+        struct rusage usage = { 0 };
+        struct io_counters now = before;
+
+        init->report.wait_status = status;
+        if (init->plan.kind == PLAN_CONTAINER)
+                init->report.survivors = count_processes();
+        keeper_end_all(init);
+        (void)getrusage(RUSAGE_CHILDREN, &usage);
+        (void)read_io(io_fd, &now);
+        init->report.cpu_user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+        init->report.cpu_system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+        init->report.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
+        init->report.io_write_bytes = now.write_bytes - before.write_bytes;
+        init->report.io_read_bytes = now.read_bytes - before.read_bytes;
+        if (own > 0 && init->report.io_read_bytes >= (uint64_t)own)
+                init->report.io_read_bytes -= (uint64_t)own; /* our own look at the counters */
+        report_send(init, REPORT_EXITED, NULL, 0);
+        _exit(0);
+}
+
+/* The keeper needs nothing any more but the right to signal the guest. */
+static void give_up_privileges(struct init *init)
+{
+        if (init->change_uid && caps_become(init->keeper_uid, init->keeper_uid) < 0)
+                report_failure(init, STAGE_IDENTITY, errno);
+        if (caps_keep_only(CAP_KILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                report_failure(init, STAGE_CAPABILITIES, errno);
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the change of id reset it; cannot fail */
+}
+
+_Noreturn void keeper_run(struct init *init)
+{
+        struct io_counters before = { 0, 0 };
+        sigset_t signals;
+        ssize_t own;
+        int io_fd;
+        pid_t guest;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGCHLD);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+        guest = fork();
+        if (guest < 0)
+                report_failure(init, STAGE_FORK, errno);
+        if (guest == 0)
+                guest_run(init);
+        for (int i = 0; i < 3; i++)
+                fd_close(i); /* the guest's streams must end with the guest */
+        io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
+        own = read_io(io_fd, &before);
+        give_up_privileges(init);
+        /* A new id clears the death signal. */
+        (void)keeper_tie_to_warden(init, init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT);
+        for (;;) {
+                int signal = 0, status;
+                pid_t pid;
+
+                if (sigwait(&signals, &signal) != 0)
+                        continue;
+                if (signal == SIGINT && init->plan.kind == PLAN_LOCAL)
+                        (void)kill_children(init);
+                if (signal == SIGTERM && init->plan.kind == PLAN_CONTAINER) {
+                        (void)kill(-1, SIGTERM); /* whoever is left */
+                        (void)kill(-1, SIGCONT); /* the stopped ones must hear it too */
+                } else if (signal == SIGTERM) {
+                        (void)kill(-guest, SIGTERM);
+                        (void)kill(-guest, SIGCONT);
+                }
+                while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+                        if (pid == guest)
+                                report_end(init, status, io_fd, before, own);
+        }
+}

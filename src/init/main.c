@@ -1,0 +1,235 @@
+/* The warden; see init.h for who is who. */
+#include "init/init.h"
+#include "base/fd.h"
+#include "base/tree.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static int order_fds[ORDER_FDS_MAX];
+
+static _Noreturn void refuse_order(struct init *init, int sys_errno, const char *why)
+{
+        report_detail(init, why);
+        report_failure(init, STAGE_ORDER, sys_errno);
+}
+
+/* Receives the order and the descriptors that come with it; the plan's is the first. */
+static void receive_order(struct init *init, struct order *ret_order)
+{
+        struct iovec part = { .iov_base = ret_order, .iov_len = sizeof(*ret_order) };
+        union {
+                char bytes[CMSG_SPACE(sizeof(order_fds))];
+                struct cmsghdr align;
+        } control;
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
+                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        ssize_t n = recvmsg(HELPER_SOCKET, &message, MSG_CMSG_CLOEXEC);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        size_t count = 0;
+
+        if (n == 0)
+                _exit(1); /* the supervisor changed its mind */
+        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+                count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        if (n != (ssize_t)sizeof(*ret_order) || ret_order->magic != ORDER_MAGIC ||
+            (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) || count != ret_order->fd_count ||
+            count < ORDER_FIXED_FDS || count > ORDER_FDS_MAX)
+                refuse_order(init, n < 0 ? errno : EPROTO, "order");
+        memcpy(order_fds, CMSG_DATA(header), count * sizeof(int));
+}
+
+static void decode_plan(struct init *init, const struct order *order)
+{
+        size_t arena_size = plan_arena_size(order->plan_length);
+        void *bytes, *arena;
+        const char *fault;
+
+        if (order->plan_length == 0 || order->plan_length > PLAN_BYTES_MAX)
+                refuse_order(init, EMSGSIZE, "plan");
+        bytes = mmap(NULL, order->plan_length, PROT_READ, MAP_PRIVATE, order_fds[0], 0);
+        arena = mmap(NULL, arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (bytes == MAP_FAILED || arena == MAP_FAILED)
+                refuse_order(init, errno, "plan");
+        fault = plan_decode(bytes, order->plan_length, arena, arena_size, &init->plan);
+        if (fault)
+                refuse_order(init, EPROTO, fault);
+}
+
+/* Deals the descriptors out to where the plan says. */
+static void deal_descriptors(struct init *init, const struct order *order)
+{
+        const struct plan *plan = &init->plan;
+        uint32_t next = ORDER_FIXED_FDS;
+
+        if ((uint64_t)next + plan->join_count + plan->has_into + plan->parent_count > order->fd_count ||
+            plan->mount_count + 16 > TREES_MAX)
+                refuse_order(init, EPROTO, "descriptors");
+        for (int i = 0; i < 3; i++)
+                if (dup3(order_fds[1 + i], i, 0) < 0)
+                        refuse_order(init, errno, "standard streams");
+        init->join_fds = order_fds + next;
+        next += plan->join_count;
+        init->into_fd = plan->has_into ? order_fds[next++] : -1;
+        init->parent_fds = order_fds + next;
+        next += plan->parent_count;
+        init->file_fds = order_fds + next;
+        init->file_fd_count = (int)(order->fd_count - next);
+        for (int i = 0; i < ORDER_FIXED_FDS; i++)
+                fd_close(order_fds[i]);
+}
+
+static void look_around(struct init *init)
+{
+        struct stat root;
+
+        init->host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (init->host_proc < 0 || stat("/", &root) < 0)
+                refuse_order(init, errno, "/proc");
+        namespace_inodes(init->host_proc, init->outer_namespaces);
+        init->outer_root[0] = root.st_dev;
+        init->outer_root[1] = root.st_ino;
+        init->change_uid = init->plan.uid_span > 0;
+        if (init->change_uid) {
+                /* The helper's pid is its own while it lives, so no two runs share an id. */
+                init->guest_uid = init->plan.uid_base + (uint32_t)getpid() % init->plan.uid_span;
+                init->keeper_uid = init->guest_uid + init->plan.uid_span;
+        } else {
+                init->guest_uid = init->keeper_uid = init->plan.user_namespace ? 0 : geteuid();
+        }
+        init->outer_uid = geteuid();
+        init->outer_gid = getegid();
+        init->report.guest_uid = init->change_uid ? init->guest_uid : init->plan.host_uid;
+}
+
+static pid_t start_keeper(struct init *init, int *ret_pidfd)
+{
+        struct sys_clone_args args = { .flags = SYS_CLONE_PIDFD, .exit_signal = SIGCHLD };
+        pid_t pid;
+
+        args.pidfd = (uint64_t)(uintptr_t)ret_pidfd;
+        if (init->plan.kind == PLAN_CONTAINER) {
+                args.flags |= CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+                if (init->plan.network != PLAN_NETWORK_HOST)
+                        args.flags |= CLONE_NEWNET;
+                if (init->plan.user_namespace)
+                        args.flags |= CLONE_NEWUSER;
+        }
+        if (init->into_fd >= 0) {
+                args.flags |= SYS_CLONE_INTO_CGROUP;
+                args.cgroup = (uint64_t)init->into_fd;
+        }
+        pid = sys_clone3(&args);
+        if (pid < 0)
+                report_failure(init, STAGE_NAMESPACES, errno);
+        if (pid == 0) {
+                if (init->plan.kind == PLAN_CONTAINER)
+                        container_keeper(init);
+                local_keeper(init);
+        }
+        return pid;
+}
+
+/* Waits until the keeper has ended or the supervisor is gone, which ends the keeper. */
+static void watch(const struct init *init, int keeper, int supervisor)
+{
+        struct pollfd watched[] = {
+                { .fd = keeper, .events = POLLIN },
+                { .fd = supervisor, .events = POLLIN },
+                { .fd = HELPER_SOCKET, .events = POLLRDHUP },
+        };
+        /* A local run has no pid namespace that dies with its keeper: it is told to clear up. */
+        int signal = init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
+
+        while (!(watched[0].revents & POLLIN)) {
+                if (poll(watched, 3, -1) < 0 && errno != EINTR)
+                        break;
+                if (watched[1].revents || (watched[2].revents & (POLLRDHUP | POLLHUP | POLLERR))) {
+                        (void)sys_pidfd_send_signal(keeper, signal); /* dead already is as good */
+                        watched[1].fd = watched[2].fd = -1;
+                        watched[1].revents = watched[2].revents = 0;
+                }
+        }
+}
+
+/* A group is busy for a moment after its last process was reaped; there is no event to wait for on
+ * version 1, so this tries again, a thousand times a millisecond apart at the most. */
+static void remove_groups(const struct init *init)
+{
+        const struct timespec pause = { .tv_nsec = 1000000 };
+
+        for (uint32_t i = 0; i < init->plan.parent_count; i++)
+                for (int attempt = 0; attempt < 1000; attempt++) {
+                        if (unlinkat(init->parent_fds[i], init->plan.group_name, AT_REMOVEDIR) == 0 ||
+                            errno != EBUSY)
+                                break;
+                        (void)nanosleep(&pause, NULL);
+                }
+}
+
+static void wait_for_supervisor(int supervisor)
+{
+        struct pollfd watched[] = {
+                { .fd = supervisor, .events = POLLIN },
+                { .fd = HELPER_SOCKET, .events = POLLRDHUP },
+        };
+
+        while (!watched[0].revents && !watched[1].revents)
+                if (poll(watched, 2, -1) < 0 && errno != EINTR)
+                        break;
+}
+
+int main(void)
+{
+        static struct init init; /* zeroed, and too large for a comfortable stack */
+        struct order order;
+        int keeper_fd = -1, supervisor_fd;
+        pid_t keeper;
+        sigset_t none;
+
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* nobody looks into us; cannot fail */
+        (void)fcntl(HELPER_SOCKET, F_SETFD, FD_CLOEXEC);
+        (void)sys_close_range(HELPER_SOCKET + 1, ~0u); /* whatever the caller leaked */
+        (void)setsid();                                /* fails only for a group leader, which we are not */
+        (void)signal(SIGPIPE, SIG_IGN);
+        umask(0);
+        sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL); /* the supervisor blocked all around our birth */
+
+        receive_order(&init, &order);
+        decode_plan(&init, &order);
+        deal_descriptors(&init, &order);
+        supervisor_fd = sys_pidfd_open((pid_t)init.plan.supervisor_pid);
+        if (supervisor_fd < 0 || getppid() != (pid_t)init.plan.supervisor_pid)
+                refuse_order(&init, errno, "supervisor");
+        look_around(&init);
+        init.own_pidfd = sys_pidfd_open(getpid());
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* local runs: orphans come to us */
+
+        owner_maps_make(&init);
+        keeper = start_keeper(&init, &keeper_fd);
+        for (int i = 0; i < 3; i++)
+                fd_close(i); /* the guest's streams must end with the guest */
+        init.report.keeper_pid = keeper;
+        report_send(&init, REPORT_STARTED, &keeper_fd, 1);
+        watch(&init, keeper_fd, supervisor_fd);
+        (void)waitpid(keeper, &init.report.wait_status, __WALL);
+        keeper_end_all(&init);
+        report_send(&init, REPORT_GONE, NULL, 0);
+        /* The supervisor reads the groups' counters before it lets go. */
+        wait_for_supervisor(supervisor_fd);
+        remove_groups(&init);
+        if (init.plan.scratch[0])
+                tree_remove(init.plan.scratch);
+        return 0;
+}

@@ -1,0 +1,64 @@
+#include "init/init.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count)
+{
+        struct iovec part = { .iov_base = &init->report, .iov_len = sizeof(init->report) };
+        union {
+                char bytes[CMSG_SPACE(sizeof(int) * REPORT_PLACES_MAX)];
+                struct cmsghdr align;
+        } control = { 0 };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+        if (fd_count > 0) {
+                struct cmsghdr *header;
+
+                message.msg_control = control.bytes;
+                message.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)fd_count);
+                header = CMSG_FIRSTHDR(&message);
+                header->cmsg_level = SOL_SOCKET;
+                header->cmsg_type = SCM_RIGHTS;
+                header->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)fd_count);
+                memcpy(CMSG_DATA(header), fds, sizeof(int) * (size_t)fd_count);
+        }
+        init->report.magic = REPORT_MAGIC;
+        init->report.kind = kind;
+        /* A supervisor that is gone hears nothing; its death is seen elsewhere. */
+        while (sendmsg(HELPER_SOCKET, &message, MSG_NOSIGNAL) < 0 && errno == EINTR)
+                ;
+}
+
+_Noreturn void report_failure(struct init *init, enum stage stage, int sys_errno)
+{
+        init->report.stage = stage;
+        init->report.sys_errno = sys_errno;
+        report_send(init, REPORT_FAILED, NULL, 0);
+        _exit(1);
+}
+
+void report_detail(struct init *init, const char *path)
+{
+        size_t length = strlen(path);
+
+        if (length >= REPORT_DETAIL_MAX)
+                length = REPORT_DETAIL_MAX - 1;
+        memcpy(init->report.detail, path, length);
+        init->report.detail[length] = '\0';
+}
+
+void steps_run(struct init *init, const struct step *steps, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                if (steps[i].run(init) == 0)
+                        continue;
+                if (steps[i].vital || !init->plan.best_effort)
+                        report_failure(init, steps[i].stage, errno);
+                init->report.skipped[steps[i].stage] = (int16_t)(errno ? errno : EIO);
+                init->report.detail[0] = '\0';
+        }
+}

@@ -1,0 +1,238 @@
+/* Where this process may make groups: read from /proc/self/mountinfo and /proc/self/cgroup. */
+#include "kernel/cgroup.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const controller_names[CGROUP_CONTROLLERS] = {
+        [CGROUP_MEMORY] = "memory",
+        [CGROUP_PIDS] = "pids",
+        [CGROUP_CPU] = "cpu",
+        [CGROUP_CPUACCT] = "cpuacct",
+};
+
+/* Whether `word` stands in a list separated by commas or blanks, ended by NUL or a line's end. */
+static bool list_has(const char *list, const char *word)
+{
+        size_t length = strlen(word);
+
+        for (const char *p = list; *p && *p != '\n';) {
+                size_t n = strcspn(p, ", \n");
+
+                if (n == length && memcmp(p, word, n) == 0)
+                        return true;
+                p += n;
+                p += *p == ',' || *p == ' ';
+        }
+        return false;
+}
+
+/* The process's own group in the hierarchy of `controller` ("" for version 2). */
+static bool own_group(const char *self_cgroup, const char *controller, char *ret_path, size_t size)
+{
+        for (const char *line = self_cgroup; *line;) {
+                const char *list = strchr(line, ':');
+                const char *path = list ? strchr(list + 1, ':') : NULL;
+                size_t length = strcspn(line, "\n");
+                char names[256];
+
+                if (path && (size_t)(path - list - 1) < sizeof(names)) {
+                        memcpy(names, list + 1, (size_t)(path - list - 1));
+                        names[path - list - 1] = '\0';
+                        if (*controller ? list_has(names, controller) : !*names) {
+                                (void)snprintf(ret_path, size, "%.*s",
+                                               (int)(length - (size_t)(path + 1 - line)), path + 1);
+                                return true;
+                        }
+                }
+                line += length;
+                line += *line == '\n';
+        }
+        return false;
+}
+
+/* The mount of a hierarchy: its place, and which group of it is mounted there. */
+static bool find_mount(const char *mountinfo, const char *type, const char *controller,
+                       char *ret_root, char *ret_place, size_t size)
+{
+        char format[64];
+
+        (void)snprintf(format, sizeof(format), "%%*d %%*d %%*s %%%zus %%%zus", size - 1, size - 1);
+        for (const char *line = mountinfo; *line;) {
+                size_t length = strcspn(line, "\n");
+                const char *dash = strstr(line, " - ");
+
+                if (dash && dash < line + length) {
+                        size_t type_length = strcspn(dash + 3, " ");
+                        const char *options = strchr(dash + 3 + type_length + 1, ' ');
+
+                        if (strlen(type) == type_length && memcmp(dash + 3, type, type_length) == 0 &&
+                            (!*controller || (options && list_has(options + 1, controller))) &&
+                            sscanf(line, format, ret_root, ret_place) == 2)
+                                return true;
+                }
+                line += length;
+                line += *line == '\n';
+        }
+        return false;
+}
+
+/* The directory of the process's own group: the mount's place and the group's path below its root. */
+static bool own_directory(const char *mountinfo, const char *self_cgroup, const char *type,
+                          const char *controller, char *ret_place, char *ret_path, size_t size)
+{
+        char root[PATH_MAX], group[PATH_MAX];
+        const char *below = group;
+
+        if (!find_mount(mountinfo, type, controller, root, ret_place, sizeof(root)) ||
+            !own_group(self_cgroup, controller, group, sizeof(group)))
+                return false;
+        if (!str_equal(root, "/") && str_has_prefix(group, root))
+                below = group + strlen(root);
+        if (str_has_prefix(below, "/.."))
+                return false; /* outside of what is mounted here */
+        return (size_t)snprintf(ret_path, size, "%s%s", ret_place, str_equal(below, "/") ? "" : below) < size;
+}
+
+static void open_v1(struct cgroup_site *site, const char *mountinfo, const char *self_cgroup)
+{
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+                char place[PATH_MAX], path[PATH_MAX];
+
+                if (!own_directory(mountinfo, self_cgroup, "cgroup", controller_names[i], place, path,
+                                   sizeof(path)))
+                        continue;
+                if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
+                        (void)snprintf(site->reason, sizeof(site->reason),
+                                       "this user may not make groups in the %s hierarchy",
+                                       controller_names[i]);
+                        continue;
+                }
+                site->parent_fds[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                if (site->parent_fds[i] >= 0)
+                        site->version = CGROUP_V1;
+        }
+}
+
+/* Whether groups below this directory get the controllers, after asking for it. */
+static bool hands_down(int dir)
+{
+        char text[512];
+
+        if (fd_read_file_at(dir, "cgroup.controllers", text, sizeof(text)) <= 0 ||
+            !list_has(text, "memory") || !list_has(text, "pids"))
+                return false;
+        for (int i = 0; i < 2; i++) {
+                if (fd_read_file_at(dir, "cgroup.subtree_control", text, sizeof(text)) >= 0 &&
+                    list_has(text, "memory") && list_has(text, "pids") && (i || list_has(text, "cpu")))
+                        return true;
+                if (i == 0) {
+                        /* Refused with EBUSY where processes live in the group itself. */
+                        (void)fd_write_file_at(dir, "cgroup.subtree_control", "+memory +pids");
+                        (void)fd_write_file_at(dir, "cgroup.subtree_control", "+cpu");
+                }
+        }
+        return false;
+}
+
+static bool is_usable(const char *path, int *ret_fd)
+{
+        AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        /* To put a process into a group one must be able to write the common ancestor's members. */
+        if (dir < 0 || faccessat(dir, ".", W_OK, AT_EACCESS) < 0 ||
+            faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0 || !hands_down(dir))
+                return false;
+        *ret_fd = fd_take(&dir);
+        return true;
+}
+
+static void open_v2(struct cgroup_site *site, const char *mountinfo, const char *self_cgroup)
+{
+        char place[PATH_MAX], path[PATH_MAX], text[512];
+        int fd = -1;
+
+        if (!own_directory(mountinfo, self_cgroup, "cgroup2", "", place, path, sizeof(path)))
+                return;
+        /* From the own group upwards: a group with members cannot hand controllers down, unless it
+         * is the machine's root, so this usually ends at the parent. */
+        while (!is_usable(path, &fd)) {
+                char *slash = strrchr(path, '/');
+
+                if (strlen(path) <= strlen(place) || !slash) {
+                        (void)snprintf(site->reason, sizeof(site->reason),
+                                       "no control group that this user may use hands down memory and pids");
+                        return;
+                }
+                *slash = '\0';
+        }
+        site->version = CGROUP_V2;
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                site->parent_fds[i] = i == 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (fd_read_file_at(fd, "cgroup.subtree_control", text, sizeof(text)) > 0 && !list_has(text, "cpu")) {
+                fd_close(site->parent_fds[CGROUP_CPU]);
+                site->parent_fds[CGROUP_CPU] = -1;
+        }
+}
+
+static int set_owner(struct cgroup_site *site, struct error *err)
+{
+        char stat_text[1024], *field;
+        unsigned long long start;
+        struct stat st;
+
+        if (stat("/proc/self/ns/pid", &st) < 0 ||
+            fd_read_file_at(AT_FDCWD, "/proc/self/stat", stat_text, sizeof(stat_text)) <= 0)
+                return error_set_errno(err, "read /proc/self");
+        field = strrchr(stat_text, ')');
+        if (!field || sscanf(field + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+                                        "%*d %*d %*d %*d %llu", &start) != 1)
+                return error_set(err, SBX_ESYSTEM, "read /proc/self/stat: unknown form");
+        (void)snprintf(site->owner, sizeof(site->owner), "%llu.%d.%llu",
+                       (unsigned long long)st.st_ino, (int)getpid(), start);
+        return 0;
+}
+
+int cgroup_site_open(struct cgroup_site *site, struct error *err)
+{
+        AUTO_FREE char *mountinfo = NULL;
+        AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        char self_cgroup[8192];
+        size_t length;
+        int r;
+
+        *site = (struct cgroup_site){ .version = CGROUP_NONE };
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                site->parent_fds[i] = -1;
+        r = set_owner(site, err);
+        if (r < 0)
+                return r;
+        if (fd < 0 || fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", self_cgroup, sizeof(self_cgroup)) <= 0) {
+                (void)snprintf(site->reason, sizeof(site->reason), "/proc does not show control groups");
+                return 0;
+        }
+        r = fd_read_all(fd, 16 << 20, "/proc/self/mountinfo", &mountinfo, &length, err);
+        if (r < 0)
+                return r;
+        open_v2(site, mountinfo, self_cgroup);
+        if (site->version == CGROUP_NONE)
+                open_v1(site, mountinfo, self_cgroup);
+        site->hybrid = strstr(mountinfo, " - cgroup ") && strstr(mountinfo, " - cgroup2 ");
+        return 0;
+}
+
+void cgroup_site_close(struct cgroup_site *site)
+{
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+                fd_close(site->parent_fds[i]);
+                site->parent_fds[i] = -1;
+        }
+}

@@ -1,0 +1,171 @@
+#include "kernel/mount.h"
+#include "kernel/sys.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+int mount_make_private(void)
+{
+        return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
+static uint64_t attributes_of(enum mount_mode mode)
+{
+        switch (mode) {
+        case MOUNT_READ_ONLY:
+                return SYS_MOUNT_ATTR_RDONLY | SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV;
+        case MOUNT_WRITABLE:
+                return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV;
+        case MOUNT_DEVICE:
+                return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NOEXEC;
+        }
+        return 0;
+}
+
+int mount_clone(const char *path, enum mount_mode mode)
+{
+        AUTO_CLOSE int path_fd = sys_openat2(AT_FDCWD, path, O_PATH, SYS_RESOLVE_NO_SYMLINKS);
+        AUTO_CLOSE int tree_fd = -1;
+        struct sys_mount_attr attr = { .attr_set = attributes_of(mode) };
+
+        if (path_fd < 0)
+                return -1;
+        tree_fd = sys_open_tree(path_fd, "",
+                                SYS_OPEN_TREE_CLONE | SYS_AT_RECURSIVE | AT_EMPTY_PATH | O_CLOEXEC);
+        if (tree_fd < 0)
+                return -1;
+        if (sys_mount_setattr(tree_fd, "", AT_EMPTY_PATH | SYS_AT_RECURSIVE, &attr) < 0)
+                return -1;
+        return fd_take(&tree_fd);
+}
+
+int mount_map_owners(int tree_fd, int user_namespace_fd)
+{
+        struct sys_mount_attr attr = { .attr_set = SYS_MOUNT_ATTR_IDMAP,
+                                       .userns_fd = (uint64_t)user_namespace_fd };
+
+        return sys_mount_setattr(tree_fd, "", AT_EMPTY_PATH, &attr);
+}
+
+int mount_attach(int tree_fd, const char *target)
+{
+        return sys_move_mount(tree_fd, "", AT_FDCWD, target + 1, SYS_MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+int mount_tmpfs(const char *target, uint64_t bytes, uint64_t inodes, unsigned mode)
+{
+        char options[128];
+
+        (void)snprintf(options, sizeof(options), "size=%" PRIu64 ",nr_inodes=%" PRIu64 ",mode=%o",
+                       bytes, inodes, mode);
+        return mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, options);
+}
+
+int mount_proc(const char *target, bool pids_only)
+{
+        return mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                     pids_only ? "subset=pid" : NULL);
+}
+
+/* What a full /proc must not show; directories are covered by an empty read-only tmpfs, files by
+ * /dev/null. What a kernel does not have is skipped. */
+static const char *const masked_directories[] = {
+        "acpi", "asound", "bus", "driver", "dynamic_debug", "fs", "irq", "scsi", "sys", "sysvipc", "tty",
+};
+static const char *const masked_files[] = {
+        "config.gz",  "interrupts", "iomem",      "ioports",        "kallsyms",   "kcore",
+        "keys",       "key-users",  "kmsg",       "kpagecgroup",    "kpagecount", "kpageflags",
+        "latency_stats", "mtrr",    "pagetypeinfo", "sched_debug",  "schedstat",  "slabinfo",
+        "softirqs",   "sysrq-trigger", "timer_list", "timer_stats", "vmallocinfo", "zoneinfo",
+        "modules",    "swaps",      "partitions", "diskstats",      "cmdline",    "buddyinfo",
+};
+
+int mount_mask_proc(const char *target)
+{
+        char path[PATH_MAX];
+
+        for (size_t i = 0; i < ARRAY_SIZE(masked_directories); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", target, masked_directories[i]);
+                if (mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                          "size=4k,nr_inodes=2,mode=555") < 0 && errno != ENOENT)
+                        return -1;
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(masked_files); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", target, masked_files[i]);
+                if (mount("dev/null", path, NULL, MS_BIND, NULL) < 0 && errno != ENOENT)
+                        return -1;
+        }
+        return 0;
+}
+
+int mount_devpts(const char *target)
+{
+        return mount("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC,
+                     "newinstance,ptmxmode=0666,mode=0620,max=64");
+}
+
+int mount_bind(const char *source, const char *target)
+{
+        return mount(source, target, NULL, MS_BIND, NULL);
+}
+
+int mount_pivot(void)
+{
+        /* The new root is put over the old one, which is then below us and is let go: no directory
+         * for the old root is needed. */
+        if (sys_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+                return -1;
+        return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL);
+}
+
+int mount_make_directory(const char *path, unsigned mode)
+{
+        char partial[PATH_MAX];
+        size_t length = strlen(path);
+
+        if (length >= sizeof(partial)) {
+                errno = ENAMETOOLONG;
+                return -1;
+        }
+        memcpy(partial, path, length + 1);
+        for (size_t i = 1; i < length; i++) {
+                if (partial[i] != '/')
+                        continue;
+                partial[i] = '\0';
+                if (mkdir(partial + 1, 0755) < 0 && errno != EEXIST)
+                        return -1;
+                partial[i] = '/';
+        }
+        return mkdir(partial + 1, mode) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+int mount_make_file(const char *path)
+{
+        char parent[PATH_MAX];
+        const char *slash = strrchr(path, '/');
+        int fd;
+
+        if (slash != path) {
+                if ((size_t)(slash - path) >= sizeof(parent)) {
+                        errno = ENAMETOOLONG;
+                        return -1;
+                }
+                memcpy(parent, path, (size_t)(slash - path));
+                parent[slash - path] = '\0';
+                if (mount_make_directory(parent, 0755) < 0)
+                        return -1;
+        }
+        fd = open(path + 1, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0)
+                return errno == EEXIST ? 0 : -1;
+        fd_close(fd);
+        return 0;
+}

@@ -1,0 +1,78 @@
+#include "kernel/namespace.h"
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#ifndef CLONE_NEWCGROUP
+#define CLONE_NEWCGROUP 0x02000000
+#endif
+
+const struct namespace_info namespaces[NAMESPACE_COUNT] = {
+        [NAMESPACE_USER] = { "user", CLONE_NEWUSER, PROTECTION_USER_NAMESPACE },
+        [NAMESPACE_MOUNT] = { "mnt", CLONE_NEWNS, PROTECTION_MOUNT_NAMESPACE },
+        [NAMESPACE_PID] = { "pid", CLONE_NEWPID, PROTECTION_PID_NAMESPACE },
+        [NAMESPACE_NETWORK] = { "net", CLONE_NEWNET, PROTECTION_NETWORK },
+        [NAMESPACE_IPC] = { "ipc", CLONE_NEWIPC, PROTECTION_IPC_NAMESPACE },
+        [NAMESPACE_UTS] = { "uts", CLONE_NEWUTS, PROTECTION_UTS_NAMESPACE },
+        [NAMESPACE_CGROUP] = { "cgroup", CLONE_NEWCGROUP, PROTECTION_CGROUP_NAMESPACE },
+};
+
+void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
+{
+        char path[32] = "self/ns/";
+        struct stat st;
+
+        for (int i = 0; i < NAMESPACE_COUNT; i++) {
+                strcpy(path + 8, namespaces[i].name); /* at most six characters, from our table */
+                ret_inodes[i] = fstatat(proc_fd, path, &st, 0) == 0 ? st.st_ino : 0;
+        }
+}
+
+uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT], const uint64_t now[NAMESPACE_COUNT])
+{
+        uint64_t changed = 0;
+
+        for (int i = 0; i < NAMESPACE_COUNT; i++)
+                if (outer[i] && now[i] && outer[i] != now[i])
+                        changed |= UINT64_C(1) << namespaces[i].protection;
+        return changed;
+}
+
+int namespace_map_self(int proc_fd, uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid,
+                       uint32_t outer_gid)
+{
+        char line[64];
+
+        /* The files belong to root while the process is not dumpable. */
+        if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+                return -1;
+        /* The kernel wants setgroups() given up before an unprivileged gid map. */
+        if (fd_write_file_at(proc_fd, "self/setgroups", "deny") < 0)
+                return -1;
+        (void)snprintf(line, sizeof(line), "%u %u 1\n", inner_gid, outer_gid);
+        if (fd_write_file_at(proc_fd, "self/gid_map", line) < 0)
+                return -1;
+        (void)snprintf(line, sizeof(line), "%u %u 1\n", inner_uid, outer_uid);
+        if (fd_write_file_at(proc_fd, "self/uid_map", line) < 0)
+                return -1;
+        return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+int namespace_loopback_up(void)
+{
+        AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        struct ifreq request = { .ifr_name = "lo" };
+
+        if (fd < 0)
+                return -1;
+        request.ifr_flags = IFF_UP | IFF_RUNNING;
+        return ioctl(fd, SIOCSIFFLAGS, &request);
+}

@@ -1,0 +1,168 @@
+/*
+ * The versions that tools told, in one small file: `path dev ino size mtime_ns version` a line.
+ *
+ * It stands on the path of every run, so it is read with one read and replaced as a whole by
+ * rename. What is in it decides nothing but the text of a version and whether that is new enough;
+ * still, a folder or file that somebody else can write is not believed. Whatever goes wrong here
+ * only means that the tool is asked again.
+ */
+#include "languages/languages_find.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CACHE_MAX = 16 << 10, CACHE_LINE_MAX = PATH_MAX + 192 };
+
+static const char cache_name[] = "versions";
+
+static bool is_ours_alone(int fd, mode_t kind)
+{
+        struct stat st;
+
+        return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() &&
+               (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* The cache's folder, or -1 where there is none to be trusted. */
+static int open_folder(const char *directory)
+{
+        AUTO_CLOSE int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd >= 0 && is_ours_alone(fd, S_IFDIR) ? fd_take(&fd) : -1;
+}
+
+/* The whole file as a string; false where there is none, or none to be trusted. */
+static bool read_cache(int folder, char content[CACHE_MAX])
+{
+        AUTO_CLOSE int fd =
+                openat(folder, cache_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        ssize_t length;
+
+        if (fd < 0 || !is_ours_alone(fd, S_IFREG))
+                return false;
+        length = read(fd, content, CACHE_MAX);
+        if (length < 0 || length == CACHE_MAX) /* grown too large: begun anew */
+                return false;
+        content[length] = '\0';
+        return true;
+}
+
+/* All of a line but the version: it names one state of one file. */
+static bool make_key(const char *path, const struct stat *st, char key[CACHE_LINE_MAX])
+{
+        int length = snprintf(key, CACHE_LINE_MAX, "%s %llu %llu %llu %lld%09ld ", path,
+                              (unsigned long long)st->st_dev, (unsigned long long)st->st_ino,
+                              (unsigned long long)st->st_size, (long long)st->st_mtim.tv_sec,
+                              (long)st->st_mtim.tv_nsec);
+
+        return length > 0 && length < CACHE_LINE_MAX && !strchr(path, '\n');
+}
+
+/* "-" stands for a tool that does not tell its version. */
+static bool take_version(const char *text, size_t length, char version[VERSION_MAX])
+{
+        if (length == 1 && text[0] == '-') {
+                version[0] = '\0';
+                return true;
+        }
+        if (length == 0 || length >= VERSION_MAX || strspn(text, "0123456789.") < length)
+                return false;
+        memcpy(version, text, length);
+        version[length] = '\0';
+        return true;
+}
+
+bool version_cache_get(const char *directory, const char *path, const struct stat *st,
+                       char version[VERSION_MAX])
+{
+        AUTO_CLOSE int folder = open_folder(directory);
+        char content[CACHE_MAX], key[CACHE_LINE_MAX];
+        const char *line = content;
+
+        if (folder < 0 || !make_key(path, st, key) || !read_cache(folder, content))
+                return false;
+        while (*line) {
+                size_t length = strcspn(line, "\n");
+
+                if (str_has_prefix(line, key))
+                        return take_version(line + strlen(key), length - strlen(key), version);
+                line += length + (line[length] == '\n');
+        }
+        return false;
+}
+
+/* ---- writing ---- */
+
+/* Makes the folder and those above it. */
+static void make_folders(const char *directory)
+{
+        char path[PATH_MAX];
+
+        if ((size_t)snprintf(path, sizeof(path), "%s", directory) >= sizeof(path))
+                return;
+        if (mkdir(path, 0700) == 0 || errno != ENOENT)
+                return;
+        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = '\0';
+                (void)mkdir(path, 0700); /* what fails here fails below as well */
+                *slash = '/';
+        }
+        (void)mkdir(path, 0700);
+}
+
+/* Keeps the whole lines about other files. */
+static void copy_others(struct strbuf *to, const char *content, const char *path)
+{
+        size_t path_length = strlen(path);
+
+        for (const char *line = content; *line;) {
+                size_t length = strcspn(line, "\n");
+                bool is_same = strncmp(line, path, path_length) == 0 && line[path_length] == ' ';
+
+                if (line[0] == '/' && line[length] == '\n' && !is_same)
+                        strbuf_add(to, line, length + 1);
+                line += length + (line[length] == '\n');
+        }
+}
+
+static void replace_cache(int folder, const struct strbuf *content)
+{
+        char id[CLOCK_ULID_MAX], name[64];
+        AUTO_CLOSE int fd = -1;
+
+        if (content->failed || clock_ulid(id) < 0)
+                return;
+        (void)snprintf(name, sizeof(name), "%s.%s", cache_name, id);
+        fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return;
+        if (fd_write_all(fd, content->data, content->length) < 0 ||
+            renameat(folder, name, folder, cache_name) < 0)
+                (void)unlinkat(folder, name, 0);
+}
+
+void version_cache_put(const char *directory, const char *path, const struct stat *st,
+                       const char *version)
+{
+        AUTO_STRBUF struct strbuf content = { 0 };
+        AUTO_CLOSE int folder = -1;
+        char old[CACHE_MAX], key[CACHE_LINE_MAX];
+
+        if (!make_key(path, st, key))
+                return;
+        make_folders(directory);
+        folder = open_folder(directory);
+        if (folder < 0)
+                return;
+        if (read_cache(folder, old))
+                copy_others(&content, old, path);
+        strbuf_addf(&content, "%s%s\n", key, *version ? version : "-");
+        replace_cache(folder, &content);
+}

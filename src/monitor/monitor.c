@@ -1,0 +1,221 @@
+/* The loop; see monitor.h for what it watches. */
+#include "monitor/watch.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t ns_per_ms = 1000000;
+
+void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
+{
+        if (watch->killed || watch->run->has_exited)
+                return;
+        if (watch->verdict == OUTCOME_OK)
+                watch->verdict = verdict;
+        if (gracefully && watch->kill_ns == 0) {
+                run_terminate(watch->run);
+                watch->kill_ns = clock_now_ns() + MONITOR_GRACE_MS * ns_per_ms;
+                return;
+        }
+        run_kill(watch->run);
+        watch->killed = true;
+}
+
+/* Reports from the helper. False once it is gone. */
+static bool hear_helper(struct watch *watch)
+{
+        struct run *run = watch->run;
+        int r;
+
+        while ((r = run_receive(run)) > 0) {
+                uint64_t now = clock_now_ns();
+
+                if (run->is_ready && watch->ready_ns == 0) {
+                        watch->ready_ns = now;
+                        watch->deadline_ns = now + watch->order->timeout_ms * ns_per_ms;
+                        watch->sample_ns = now + MONITOR_SHORT_SAMPLE_MS * ns_per_ms;
+                        watch->usage_ns = now + MONITOR_SAMPLE_MS * ns_per_ms;
+                        if (watch->order->disk_is_counted)
+                                watch->disk_before = sample_workspace_bytes(run->workspace_fd);
+                }
+                if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
+                        watch->ended_ns = now;
+        }
+        if (r == 0)
+                run->is_gone = true;
+        return r != 0;
+}
+
+/* What is due by now: limits of time, the end of the grace, samples. */
+static void check_clock(struct watch *watch)
+{
+        uint64_t now = clock_now_ns();
+
+        if (watch->run->is_gone)
+                return;
+        if (watch->ready_ns == 0) {
+                if (now >= watch->setup_end_ns)
+                        watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+                return;
+        }
+        if (watch->kill_ns && now >= watch->kill_ns)
+                watch_end(watch, watch->verdict, false);
+        else if (now >= watch->deadline_ns && watch->kill_ns == 0)
+                watch_end(watch, OUTCOME_TIMEOUT, true);
+        if (now >= watch->sample_ns && !watch->run->has_exited)
+                sample_take(watch, now);
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+        return b && (!a || b < a) ? b : a;
+}
+
+/* How long the poll may wait; NULL: until something happens. */
+static const struct timespec *time_left(const struct watch *watch, struct timespec *buffer)
+{
+        uint64_t now = clock_now_ns(), due;
+
+        if (watch->run->is_gone)
+                return NULL;
+        if (watch->ready_ns == 0)
+                due = watch->setup_end_ns;
+        else
+                due = earliest(watch->kill_ns ? watch->kill_ns : watch->deadline_ns, watch->sample_ns);
+        if (watch->killed)
+                return NULL; /* only its end is waited for */
+        due = due > now ? due - now : 0;
+        *buffer = (struct timespec){ .tv_sec = (time_t)(due / 1000000000), .tv_nsec = (long)(due % 1000000000) };
+        return buffer;
+}
+
+enum slot { SLOT_SOCKET, SLOT_OUT, SLOT_ERR, SLOT_INPUT, SLOT_CANCEL, SLOT_GROUP, SLOT_COUNT };
+
+static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT])
+{
+        const struct run *run = watch->run;
+        bool input_waits = watch->order->stdin_fd >= 0 && watch->stdin_start == watch->stdin_end &&
+                           !watch->stdin_done;
+
+        for (int i = 0; i < SLOT_COUNT; i++)
+                slots[i] = (struct pollfd){ .fd = -1 };
+        if (!run->is_gone || run->socket >= 0)
+                slots[SLOT_SOCKET] = (struct pollfd){ .fd = run->is_gone ? -1 : run->socket, .events = POLLIN };
+        for (int i = 1; i <= 2; i++) {
+                bool blocked = watch->output_blocked[i];
+
+                slots[SLOT_OUT + i - 1].fd = blocked ? watch->order->output_fds[i] : run->streams[i];
+                slots[SLOT_OUT + i - 1].events = blocked ? POLLOUT : POLLIN;
+        }
+        if (run->streams[0] >= 0 && watch->ready_ns) {
+                slots[SLOT_INPUT].fd = input_waits ? watch->order->stdin_fd : run->streams[0];
+                slots[SLOT_INPUT].events = input_waits ? POLLIN : POLLOUT;
+        }
+        if (!watch->killed)
+                slots[SLOT_CANCEL] = (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
+        if (run->group.event_fd >= 0 && !watch->killed)
+                slots[SLOT_GROUP] = (struct pollfd){ .fd = run->group.event_fd,
+                                                     .events = run->group.version == CGROUP_V2 ? POLLPRI : POLLIN };
+}
+
+static void hear_group(struct watch *watch)
+{
+        uint64_t count;
+        char text[512];
+
+        /* Reading clears the event; version 2 also wakes for counters that do not concern us. */
+        if (watch->run->group.version == CGROUP_V1)
+                (void)fd_read_full(watch->run->group.event_fd, &count, sizeof(count));
+        else if (pread(watch->run->group.event_fd, text, sizeof(text), 0) < 0)
+                return;
+        if (watch->run->group.version == CGROUP_V1 || cgroup_memory_kills(&watch->run->group) > 0)
+                watch_end(watch, OUTCOME_MEMORY_LIMIT, false);
+}
+
+static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
+{
+        if (slots[SLOT_SOCKET].revents)
+                (void)hear_helper(watch);
+        for (int i = 1; i <= 2; i++)
+                if (slots[SLOT_OUT + i - 1].revents)
+                        streams_take_output(watch, i);
+        if (slots[SLOT_INPUT].revents)
+                streams_feed_input(watch);
+        if (slots[SLOT_GROUP].revents & (POLLPRI | POLLIN))
+                hear_group(watch);
+        if (slots[SLOT_CANCEL].revents & POLLIN) {
+                watch->cancelled = true;
+                watch_end(watch, OUTCOME_CANCELLED, false);
+        }
+}
+
+/* Writing to a stream whose reader is gone raises SIGPIPE, which must not reach the caller. */
+static bool hold_sigpipe(sigset_t *ret_before)
+{
+        sigset_t pipe, pending;
+
+        sigemptyset(&pipe);
+        sigaddset(&pipe, SIGPIPE);
+        (void)sigpending(&pending);
+        (void)pthread_sigmask(SIG_BLOCK, &pipe, ret_before);
+        return sigismember(&pending, SIGPIPE) == 1;
+}
+
+static void release_sigpipe(const sigset_t *before, bool was_pending)
+{
+        const struct timespec now = { 0 };
+        sigset_t pipe;
+
+        sigemptyset(&pipe);
+        sigaddset(&pipe, SIGPIPE);
+        while (!was_pending && sigtimedwait(&pipe, NULL, &now) > 0)
+                ;
+        (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static void loop(struct watch *watch)
+{
+        while (!watch->run->is_gone || !streams_are_done(watch)) {
+                struct pollfd slots[SLOT_COUNT];
+                struct timespec buffer;
+
+                fill_slots(watch, slots);
+                if (ppoll(slots, SLOT_COUNT, time_left(watch, &buffer), NULL) > 0)
+                        serve(watch, slots);
+                check_clock(watch);
+        }
+}
+
+int monitor_watch(struct run *run, const struct monitor_order *order, struct result_step *step,
+                  struct result *result, struct error *err)
+{
+        struct watch watch = { .run = run, .order = order, .step = step, .result = result };
+        sigset_t before;
+        bool was_pending = hold_sigpipe(&before);
+
+        watch.setup_end_ns = order->started_ns + MONITOR_SETUP_MS * ns_per_ms;
+        watch.sums_memory = run->group.dir_fds[CGROUP_MEMORY] < 0;
+        watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0;
+        watch.stdin_done = order->stdin_fd < 0 && order->stdin_length == 0;
+        loop(&watch);
+        release_sigpipe(&before, was_pending);
+
+        if (run->has_failed || (!run->is_ready && watch.verdict == OUTCOME_OK))
+                step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */
+        else
+                verdict_decide(&watch);
+        if (watch.output_failed) {
+                errno = watch.output_errno;
+                (void)error_set_errno(err, "write the program's output");
+                if (err)
+                        err->code = SBX_EOUTPUT;
+                return SBX_EOUTPUT;
+        }
+        return 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * The monitor: watches a started run to its end.
+ *
+ * One poll loop over the helper's socket, the three streams, the caller's cancel descriptor and the
+ * control group's memory event, with a timeout for the nearest of: wall-clock limit, the grace after
+ * SIGTERM, the next sample. It keeps output up to its cap and drops the rest, and decides what became
+ * of the run. It never blocks on anything else and holds no global state.
+ */
+#ifndef MONITOR_MONITOR_H
+#define MONITOR_MONITOR_H
+
+#include "backend/run.h"
+#include "base/error.h"
+#include "result/result.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the caller hears while the run goes on. Any may be NULL. */
+struct monitor_listener {
+        void (*output)(void *context, int stream, const void *data, size_t length);
+        void (*usage)(void *context, uint64_t memory, uint64_t cpu_us, uint32_t processes);
+        void *context;
+};
+
+struct monitor_order {
+        uint64_t timeout_ms;
+        uint64_t cpu_time_ms;
+        uint64_t memory_bytes;
+        uint64_t processes;
+        uint64_t disk_bytes;
+        uint64_t output_caps[3]; /* [1], [2] */
+        bool output_kill;
+        bool keep_output;        /* in the result; else only heard or passed on */
+        int output_fds[3];       /* [1], [2]: descriptors to pass on to, or -1 */
+        const char *stdin_data;
+        size_t stdin_length;
+        int stdin_fd;            /* read while the program runs, or -1 */
+        int cancel_fd;           /* readable: end the run */
+        bool disk_is_counted;    /* the workspace is the host's: its growth is watched */
+        uint64_t started_ns;     /* when the run was asked for */
+        const char *proc_root;   /* local runs: "/proc" */
+        struct monitor_listener listener;
+};
+
+/* Watches until every process of the run is gone and its output is read. Fills `step`, and adds
+ * violations to `result`. An error means that the sandbox failed, not the program. */
+int monitor_watch(struct run *run, const struct monitor_order *order, struct result_step *step,
+                  struct result *result, struct error *err);
+
+#endif

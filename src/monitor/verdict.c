@@ -1,0 +1,110 @@
+/* What became of the run: the kills told apart, the usage by its best source. */
+#include "monitor/watch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+        return a > b ? a : b;
+}
+
+static void fill_usage(struct watch *watch)
+{
+        const struct run *run = watch->run;
+        struct usage *usage = &watch->step->usage;
+        uint64_t peak = cgroup_processes_peak(&run->group);
+
+        usage->startup_ns = watch->ready_ns - watch->order->started_ns;
+        usage->wall_ns = watch->ended_ns > watch->ready_ns ? watch->ended_ns - watch->ready_ns : 0;
+        if (run->has_exited) {
+                usage->cpu_user_us = run->exited.cpu_user_us;
+                usage->cpu_system_us = run->exited.cpu_system_us;
+                usage->io_read_bytes = run->exited.io_read_bytes;
+                usage->io_write_bytes = run->exited.io_write_bytes;
+        }
+        usage->cpu_us = larger(usage->cpu_user_us + usage->cpu_system_us, watch->cpu_us);
+        usage->cpu_us = larger(usage->cpu_us, cgroup_cpu_us(&run->group));
+        usage->memory_peak = cgroup_memory_peak(&run->group);
+        if (usage->memory_peak == 0)
+                usage->memory_peak = larger(watch->memory_peak, run->has_exited ? run->exited.memory_peak : 0);
+        usage->processes_peak = peak > 1 ? (uint32_t)peak - 1 : watch->processes_peak;
+        if (usage->processes_peak == 0)
+                usage->processes_peak = 1;
+        if (run->has_exited && usage->processes_peak < run->exited.survivors + 1)
+                usage->processes_peak = run->exited.survivors + 1;
+}
+
+static void fill_status(struct watch *watch)
+{
+        const struct run *run = watch->run;
+        struct result_step *step = watch->step;
+
+        step->exit_code = -1;
+        step->signal = 0;
+        if (!run->has_exited)
+                step->signal = SIGKILL; /* ended together with its keeper */
+        else if (WIFEXITED(run->exited.wait_status))
+                step->exit_code = WEXITSTATUS(run->exited.wait_status);
+        else
+                step->signal = WTERMSIG(run->exited.wait_status);
+}
+
+/* What a program that failed by itself ran into, if it was a limit. */
+static enum outcome blame(const struct watch *watch, uint64_t refusals)
+{
+        const struct result_step *step = watch->step;
+        bool at_most = watch->sums_processes && step->usage.processes_peak >= watch->order->processes;
+
+        if (step->signal == SIGXCPU ||
+            (step->signal == SIGKILL && step->usage.cpu_us >= watch->order->cpu_time_ms * 1000))
+                return OUTCOME_CPU_LIMIT;
+        if (refusals > 0 || at_most)
+                return OUTCOME_PROCESS_LIMIT;
+        if (step->signal == SIGXFSZ || sample_disk_is_full(watch->run->workspace_fd))
+                return OUTCOME_DISK_LIMIT;
+        return step->signal ? OUTCOME_SIGNALED : OUTCOME_FAILED;
+}
+
+static void add_violations(struct watch *watch, uint64_t refusals)
+{
+        static const struct {
+                enum outcome outcome;
+                const char *kind, *what, *why;
+        } limits[] = {
+                { OUTCOME_TIMEOUT, "timeout", "wall-clock time", "the limit was reached" },
+                { OUTCOME_CPU_LIMIT, "cpu_time", "CPU time", "the limit was reached" },
+                { OUTCOME_MEMORY_LIMIT, "memory", "memory", "the limit was reached" },
+                { OUTCOME_DISK_LIMIT, "disk", "bytes or files written", "the limit was reached" },
+                { OUTCOME_OUTPUT_LIMIT, "output", "output written", "the limit was reached" },
+        };
+
+        for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+                if (watch->step->outcome == limits[i].outcome)
+                        result_add_violation(watch->result, limits[i].kind, limits[i].what, limits[i].why, 1);
+        if (refusals > 0 || watch->step->outcome == OUTCOME_PROCESS_LIMIT)
+                result_add_violation(watch->result, "processes", "start of a process or thread",
+                                     "the limit was reached", refusals ? refusals : 1);
+}
+
+void verdict_decide(struct watch *watch)
+{
+        uint64_t refusals = cgroup_fork_refusals(&watch->run->group);
+        struct result_step *step = watch->step;
+
+        fill_status(watch);
+        fill_usage(watch);
+        if (watch->verdict != OUTCOME_OK)
+                step->outcome = watch->verdict;
+        else if (cgroup_memory_kills(&watch->run->group) > 0)
+                step->outcome = OUTCOME_MEMORY_LIMIT;
+        else if (!watch->run->has_exited)
+                step->outcome = OUTCOME_INTERNAL_ERROR;
+        else if (step->exit_code == 0)
+                step->outcome = OUTCOME_OK;
+        else
+                step->outcome = blame(watch, refusals);
+        add_violations(watch, refusals);
+}

@@ -1,0 +1,61 @@
+/* The monitor's own state, shared by its files. */
+#ifndef MONITOR_WATCH_H
+#define MONITOR_WATCH_H
+
+#include "monitor/monitor.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MONITOR_GRACE_MS = 200, MONITOR_SAMPLE_MS = 100, MONITOR_SHORT_SAMPLE_MS = 10, MONITOR_SETUP_MS = 30000 };
+
+struct watch {
+        struct run *run;
+        const struct monitor_order *order;
+        struct result_step *step;
+        struct result *result;
+        uint64_t ready_ns;      /* when the program was executed; 0: not yet */
+        uint64_t ended_ns;      /* when it ended */
+        uint64_t setup_end_ns;  /* by when it must have been */
+        uint64_t deadline_ns;   /* of the wall clock */
+        uint64_t kill_ns;       /* end of the grace after SIGTERM; 0: none */
+        uint64_t sample_ns;     /* of the next sample */
+        uint64_t usage_ns;      /* of the next usage event */
+        uint64_t disk_before;   /* bytes in a counted workspace at the start */
+        enum outcome verdict;   /* why we ended it; OUTCOME_OK: we did not */
+        bool killed;
+        bool output_failed;     /* the caller's descriptor takes no more */
+        int output_errno;
+        bool cancelled;             /* the caller called the run off */
+        bool output_blocked[3];     /* the caller's descriptor is full for now */
+        bool output_unspliceable[3];
+        bool output_is_file[3];     /* writing to it does not block */
+        bool stdin_done;
+        size_t stdin_written;
+        char stdin_buffer[65536];
+        size_t stdin_start, stdin_end;
+        bool sums_memory;       /* no control group does it */
+        bool sums_processes;
+        uint64_t memory_peak;
+        uint32_t processes_peak;
+        uint64_t cpu_us;
+};
+
+/* Ends the run for this reason, unless it is being ended already. */
+void watch_end(struct watch *watch, enum outcome verdict, bool gracefully);
+
+/* streams.c */
+void streams_feed_input(struct watch *watch);
+/* Moves what a stream has; closes it at its end. */
+void streams_take_output(struct watch *watch, int stream);
+bool streams_are_done(const struct watch *watch);
+
+/* sample.c */
+void sample_take(struct watch *watch, uint64_t now);
+uint64_t sample_workspace_bytes(int workspace_fd);
+bool sample_disk_is_full(int workspace_fd);
+
+/* verdict.c: what became of the run, once everything is over. */
+void verdict_decide(struct watch *watch);
+
+#endif

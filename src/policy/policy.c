@@ -1,0 +1,327 @@
+/* Layers: made, copied, laid over one another. */
+#include "policy/policy_keys.h"
+#include "request/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+void policy_init(struct policy *policy)
+{
+        *policy = (struct policy){ 0 };
+}
+
+static void mounts_done(struct policy_values *values)
+{
+        for (size_t i = 0; i < values->mount_count; i++) {
+                mem_free(values->mounts[i].source);
+                mem_free(values->mounts[i].target);
+        }
+        mem_free(values->mounts);
+        values->mounts = NULL;
+        values->mount_count = values->mount_capacity = 0;
+}
+
+void policy_values_done(struct policy_values *values)
+{
+        strlist_done(&values->network_allow);
+        strlist_done(&values->env);
+        mounts_done(values);
+        mem_free(values->workspace);
+        *values = (struct policy_values){ 0 };
+}
+
+void policy_done(struct policy *policy)
+{
+        policy_values_done(&policy->general);
+        for (size_t i = 0; i < policy->language_count; i++) {
+                mem_free(policy->languages[i].name);
+                policy_values_done(&policy->languages[i].values);
+        }
+        mem_free(policy->languages);
+        *policy = (struct policy){ 0 };
+}
+
+struct policy_language *policy_language_find(const struct policy *policy, const char *name)
+{
+        for (size_t i = 0; i < policy->language_count; i++)
+                if (strcasecmp(policy->languages[i].name, name) == 0)
+                        return &policy->languages[i];
+        return NULL;
+}
+
+struct policy_language *policy_language_add(struct policy *policy, const char *name)
+{
+        AUTO_FREE char *copy = mem_strdup(name);
+        struct policy_language *block;
+
+        if (!copy ||
+            MEM_GROW(policy->languages, policy->language_count, policy->language_capacity) < 0)
+                return NULL;
+        block = &policy->languages[policy->language_count++];
+        *block = (struct policy_language){ .name = TAKE(copy) };
+        return block;
+}
+
+/* ---- merging, by kind of value ---- */
+
+typedef int (*merge_function)(struct policy_values *base, const struct policy_values *over,
+                              const struct policy_key *key);
+
+static int merge_number(struct policy_values *base, const struct policy_values *over,
+                        const struct policy_key *key)
+{
+        memcpy(policy_slot(base, key), policy_slot_const(over, key), sizeof(uint64_t));
+        return 0;
+}
+
+static int merge_choice(struct policy_values *base, const struct policy_values *over,
+                        const struct policy_key *key)
+{
+        memcpy(policy_slot(base, key), policy_slot_const(over, key), sizeof(unsigned));
+        return 0;
+}
+
+static int merge_boolean(struct policy_values *base, const struct policy_values *over,
+                         const struct policy_key *key)
+{
+        memcpy(policy_slot(base, key), policy_slot_const(over, key), sizeof(bool));
+        return 0;
+}
+
+static int merge_backends(struct policy_values *base, const struct policy_values *over,
+                          const struct policy_key *key)
+{
+        memcpy(base->backends, over->backends, sizeof(base->backends));
+        base->backend_count = over->backend_count;
+        return 0;
+}
+
+static int merge_path(struct policy_values *base, const struct policy_values *over,
+                      const struct policy_key *key)
+{
+        char **to = policy_slot(base, key);
+        char *const *from = policy_slot_const(over, key);
+        char *copy = mem_strdup(*from);
+
+        if (*from && !copy)
+                return -1;
+        mem_free(*to);
+        *to = copy;
+        return 0;
+}
+
+static int merge_allow(struct policy_values *base, const struct policy_values *over,
+                       const struct policy_key *key)
+{
+        struct strlist copy = { 0 };
+
+        if (strlist_copy(&copy, &over->network_allow) < 0) {
+                strlist_done(&copy);
+                return -1;
+        }
+        strlist_done(&base->network_allow);
+        base->network_allow = copy;
+        return 0;
+}
+
+/* A later layer's mount at the same target replaces the earlier one. */
+static int merge_mount(struct policy_values *base, const struct policy_mount *mount)
+{
+        struct policy_mount *old = policy_mount_find(base, mount->target);
+        AUTO_FREE char *source = mem_strdup(mount->source);
+        AUTO_FREE char *target = NULL;
+
+        if (!source)
+                return -1;
+        if (old) {
+                mem_free(old->source);
+                old->source = TAKE(source);
+                old->writable = mount->writable;
+                return 0;
+        }
+        target = mem_strdup(mount->target);
+        if (!target || MEM_GROW(base->mounts, base->mount_count, base->mount_capacity) < 0)
+                return -1;
+        base->mounts[base->mount_count++] = (struct policy_mount){ .source = TAKE(source),
+                                                                   .target = TAKE(target),
+                                                                   .writable = mount->writable };
+        return 0;
+}
+
+static int merge_mounts(struct policy_values *base, const struct policy_values *over,
+                        const struct policy_key *key)
+{
+        for (size_t i = 0; i < over->mount_count; i++)
+                if (merge_mount(base, &over->mounts[i]) < 0)
+                        return -1;
+        return 0;
+}
+
+static int merge_env(struct policy_values *base, const struct policy_values *over,
+                     const struct policy_key *key)
+{
+        for (size_t i = 0; i < over->env.count; i++) {
+                const char *entry = over->env.items[i];
+                size_t index = policy_env_find(&base->env, entry, strcspn(entry, "="));
+                char *copy;
+
+                if (index == base->env.count) {
+                        if (strlist_add(&base->env, entry) < 0)
+                                return -1;
+                        continue;
+                }
+                copy = mem_strdup(entry);
+                if (!copy)
+                        return -1;
+                mem_free(base->env.items[index]);
+                base->env.items[index] = copy;
+        }
+        return 0;
+}
+
+static const merge_function mergers[KINDS] = {
+        [KIND_DURATION] = merge_number,   [KIND_SIZE] = merge_number,
+        [KIND_COUNT] = merge_number,      [KIND_THOUSANDTHS] = merge_number,
+        [KIND_CHOICE] = merge_choice,     [KIND_BOOLEAN] = merge_boolean,
+        [KIND_BACKENDS] = merge_backends, [KIND_PATH] = merge_path,
+        [KIND_ALLOW] = merge_allow,       [KIND_MOUNTS] = merge_mounts,
+        [KIND_ENV] = merge_env,
+};
+
+/* Who names destinations wants them reached, and who wants names resolved wants that mode, unless
+ * the same layer says otherwise. Without this, an allowlist without a mode would mean nothing. */
+static void imply_network_mode(struct policy_values *base, const struct policy_values *over)
+{
+        if (policy_gives(over, FIELD_NETWORK_MODE))
+                return;
+        if (over->network_allow.count > 0) {
+                base->network_mode = NETWORK_ALLOWLIST;
+                base->given |= policy_field_bit(FIELD_NETWORK_MODE);
+        } else if (policy_gives(over, FIELD_NETWORK_DNS) && over->network_dns &&
+                   policy_gives(base, FIELD_NETWORK_MODE) && base->network_mode < NETWORK_DNS) {
+                base->network_mode = NETWORK_DNS;
+        }
+}
+
+/* The sums are bounded again here: each layer keeps the maximum, two of them may pass it. */
+static int check_sums(const struct policy_values *values, struct error *err)
+{
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < values->env.count; i++)
+                bytes += strlen(values->env.items[i]) + 1;
+        if (bytes > REQUEST_STRINGS_MAX)
+                return error_set(err, SBX_EPOLICY,
+                                 "the environment is larger than %d KiB in all layers together",
+                                 REQUEST_STRINGS_MAX >> 10);
+        if (values->mount_count > POLICY_MOUNTS_MAX)
+                return error_set(err, SBX_EPOLICY, "more than %d mounts in all layers together",
+                                 POLICY_MOUNTS_MAX);
+        if (values->env.count > POLICY_ENV_MAX)
+                return error_set(err, SBX_EPOLICY,
+                                 "more than %d environment variables in all layers together",
+                                 POLICY_ENV_MAX);
+        return 0;
+}
+
+int policy_merge(struct policy_values *base, const struct policy_values *over, struct error *err)
+{
+        for (size_t i = 0; i < policy_key_count; i++) {
+                const struct policy_key *key = &policy_keys[i];
+
+                if (!policy_gives(over, key->field))
+                        continue;
+                if (mergers[key->kind](base, over, key) < 0)
+                        return error_set_nomem(err);
+                base->given |= policy_field_bit(key->field);
+        }
+        imply_network_mode(base, over);
+        return check_sums(base, err);
+}
+
+int policy_merge_all(struct policy *base, const struct policy *over, struct error *err)
+{
+        int r = policy_merge(&base->general, &over->general, err);
+
+        for (size_t i = 0; r == 0 && i < over->language_count; i++) {
+                const struct policy_language *from = &over->languages[i];
+                struct policy_language *to = policy_language_find(base, from->name);
+
+                if (!to)
+                        to = policy_language_add(base, from->name);
+                if (!to)
+                        return error_set_nomem(err);
+                to->line = from->line;
+                to->column = from->column;
+                r = policy_merge(&to->values, &from->values, err);
+        }
+        return r;
+}
+
+int policy_copy(struct policy *to, const struct policy *from, struct error *err)
+{
+        struct policy copy;
+        int r;
+
+        policy_init(&copy);
+        r = policy_merge_all(&copy, from, err);
+        if (r < 0) {
+                policy_done(&copy);
+                return r;
+        }
+        *to = copy;
+        return 0;
+}
+
+int policy_defaults(struct policy_values *values, struct error *err)
+{
+        *values = (struct policy_values){ 0 };
+        for (size_t i = 0; i < policy_key_count; i++) {
+                const struct policy_key *key = &policy_keys[i];
+
+                if (mergers[key->kind] == merge_number)
+                        *(uint64_t *)policy_slot(values, key) = key->initial;
+                else if (key->kind == KIND_CHOICE)
+                        *(unsigned *)policy_slot(values, key) = (unsigned)key->initial;
+                else if (key->kind == KIND_BOOLEAN)
+                        *(bool *)policy_slot(values, key) = key->initial != 0;
+                values->given |= policy_field_bit(key->field);
+        }
+        values->backends[0] = BACKEND_AUTO;
+        values->backend_count = 1;
+        return policy_add_env(values, "LC_ALL", "C.UTF-8", err);
+}
+
+/* Of two layers that disagree the stricter mode stands, so what it makes void is taken out. */
+static void settle_network(struct policy_values *values)
+{
+        if (values->network_mode != NETWORK_ALLOWLIST)
+                strlist_done(&values->network_allow);
+        if (values->network_mode < NETWORK_DNS)
+                values->network_dns = false;
+        else if (values->network_mode == NETWORK_DNS)
+                values->network_dns = true;
+}
+
+int policy_effective(const struct policy *const *layers, size_t layer_count, const char *language,
+                     struct policy_values *ret_values, struct error *err)
+{
+        struct policy_values values;
+        int r = policy_defaults(&values, err);
+
+        for (size_t i = 0; r == 0 && i < layer_count; i++) {
+                const struct policy_language *block =
+                        language ? policy_language_find(layers[i], language) : NULL;
+
+                r = policy_merge(&values, &layers[i]->general, err);
+                if (r == 0 && block)
+                        r = policy_merge(&values, &block->values, err);
+        }
+        if (r < 0) {
+                policy_values_done(&values);
+                return r;
+        }
+        settle_network(&values);
+        *ret_values = values;
+        return 0;
+}

@@ -1,0 +1,139 @@
+#include "request/request.h"
+#include "base/str.h"
+
+#include <string.h>
+
+enum { FILE_NAME_MAX = 4095 }; /* a path: the kernel's own maximum */
+
+void request_init(struct request *req)
+{
+        *req = (struct request){ .stdin_fd = -1, .output_fds = { -1, -1, -1 } };
+}
+
+void request_done(struct request *req)
+{
+        mem_free(req->language);
+        mem_free(req->file_name);
+        mem_free(req->name);
+        mem_free(req->code);
+        mem_free(req->stdin_data);
+        strlist_done(&req->arguments);
+        request_init(req);
+}
+
+/* Puts a copy of `text` into `*slot`, which keeps its old value when out of memory. */
+static int replace_text(char **slot, const char *text, struct error *err)
+{
+        char *copy = mem_strdup(text);
+
+        if (text && !copy)
+                return error_set_nomem(err);
+        mem_free(*slot);
+        *slot = copy;
+        return 0;
+}
+
+static int replace_bytes(char **slot, size_t *slot_length, const void *data, size_t length,
+                         struct error *err)
+{
+        char *copy = mem_dup(data, length);
+
+        if (!copy)
+                return error_set_nomem(err);
+        mem_free(*slot);
+        *slot = copy;
+        *slot_length = length;
+        return 0;
+}
+
+/* 1 to REQUEST_NAME_MAX printable ASCII characters: it stands in messages, records and paths of
+ * other programs. */
+static int check_name(const char *what, const char *name, struct error *err)
+{
+        size_t length = strnlen(name, REQUEST_NAME_MAX + 1);
+        char shown[64];
+
+        if (length == 0)
+                return error_set(err, SBX_EINVAL, "the %s is empty", what);
+        if (length > REQUEST_NAME_MAX)
+                return error_set(err, SBX_EINVAL, "the %s is longer than %d bytes", what,
+                                 REQUEST_NAME_MAX);
+        for (size_t i = 0; i < length; i++)
+                if (name[i] < 0x20 || name[i] > 0x7e)
+                        return error_set(err, SBX_EINVAL,
+                                         "the %s '%s' holds characters beyond printable ASCII",
+                                         what, str_printable(name, shown, sizeof(shown)));
+        return 0;
+}
+
+int request_set_language(struct request *req, const char *language, struct error *err)
+{
+        int r = language ? check_name("language name", language, err) : 0;
+
+        return r < 0 ? r : replace_text(&req->language, language, err);
+}
+
+int request_set_code(struct request *req, const void *code, size_t length, struct error *err)
+{
+        int r;
+
+        if (length > REQUEST_CODE_MAX) {
+                r = error_set(err, SBX_ETOOBIG, "the code has %zu bytes, the maximum is %d MiB",
+                              length, REQUEST_CODE_MAX >> 20);
+                error_hint(err, "give large data by --stdin or --volume instead of in the code");
+                return r;
+        }
+        if (!code && length > 0)
+                return error_set(err, SBX_EINVAL, "no code was given");
+        return replace_bytes(&req->code, &req->code_length, code, length, err);
+}
+
+int request_set_file_name(struct request *req, const char *name, struct error *err)
+{
+        if (name && (*name == '\0' || strnlen(name, FILE_NAME_MAX + 1) > FILE_NAME_MAX))
+                return error_set(err, SBX_EINVAL, "the file name must have 1 to %d bytes",
+                                 FILE_NAME_MAX);
+        return replace_text(&req->file_name, name, err);
+}
+
+int request_set_name(struct request *req, const char *name, struct error *err)
+{
+        int r = name ? check_name("name", name, err) : 0;
+
+        return r < 0 ? r : replace_text(&req->name, name, err);
+}
+
+int request_add_argument(struct request *req, const char *argument, struct error *err)
+{
+        size_t length = strnlen(argument, REQUEST_STRING_MAX);
+        /* The pointer counts as well, as it does for the kernel: else a million empty ones would
+         * fit. */
+        size_t sum = req->argument_bytes + length + 1 + sizeof(char *);
+
+        if (length >= REQUEST_STRING_MAX)
+                return error_set(err, SBX_ETOOBIG, "an argument is larger than %d KiB",
+                                 REQUEST_STRING_MAX >> 10);
+        if (sum > REQUEST_STRINGS_MAX)
+                return error_set(err, SBX_ETOOBIG, "the arguments are larger than %d KiB together",
+                                 REQUEST_STRINGS_MAX >> 10);
+        if (strlist_add(&req->arguments, argument) < 0)
+                return error_set_nomem(err);
+        req->argument_bytes = sum;
+        return 0;
+}
+
+int request_set_stdin(struct request *req, const void *data, size_t length, struct error *err)
+{
+        int r;
+
+        if (length > REQUEST_STDIN_MAX) {
+                r = error_set(err, SBX_ETOOBIG,
+                              "the standard input has %zu bytes, the maximum is %d MiB", length,
+                              REQUEST_STDIN_MAX >> 20);
+                error_hint(err, "pass a descriptor instead: it is read while the program runs");
+                return r;
+        }
+        if (!data && length > 0)
+                return error_set(err, SBX_EINVAL, "no standard input was given");
+        return replace_bytes(&req->stdin_data, &req->stdin_length, data, length, err);
+}

@@ -1,0 +1,117 @@
+/*
+ * The result: what the program did, what it used, what contained it. SPEC of the JSON: docs/ and
+ * the man page. Everything is owned by the result.
+ */
+#ifndef RESULT_RESULT_H
+#define RESULT_RESULT_H
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/protection.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum outcome {
+#define X(id, name) OUTCOME_##id,
+#include "result/outcomes.def"
+#undef X
+        OUTCOME_COUNT
+};
+const char *outcome_name(enum outcome outcome);
+
+/* One output stream as kept. */
+struct result_stream {
+        struct strbuf kept;  /* up to the cap */
+        uint64_t bytes;      /* all that was written, dropped ones included */
+        bool truncated;
+        bool passed_through; /* went to the caller's descriptor; nothing is kept */
+};
+
+enum protection_state { STATE_NOT_ASKED, STATE_ENFORCED, STATE_MISSING };
+
+struct result_protection {
+        enum protection_state state; /* NOT_ASKED is left out of the JSON */
+        const char *by;              /* static string: "cgroup-v1", "monitor", "namespace" */
+        char detail[160];            /* or empty */
+};
+
+struct result_violation {
+        char kind[24];
+        char what[96];
+        char why[96];
+        uint64_t count;
+};
+
+struct result_limit {
+        const char *name; /* static */
+        double value;     /* seconds, bytes, counts */
+        bool is_float;
+};
+
+struct usage {
+        uint64_t wall_ns; /* from the program's exec to its end */
+        uint64_t cpu_user_us;
+        uint64_t cpu_system_us;
+        uint64_t cpu_us; /* all of it, by the best source */
+        uint64_t memory_peak;
+        uint64_t startup_ns; /* from the call to the program's exec */
+        uint64_t io_read_bytes;
+        uint64_t io_write_bytes;
+        uint32_t processes_peak;
+};
+
+/* One step: the compiler's or the program's. */
+struct result_step {
+        enum outcome outcome;
+        int exit_code; /* -1: did not exit */
+        int signal;    /* 0: none */
+        struct result_stream out, err;
+        struct usage usage;
+};
+
+enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 16, RESULT_FILES_MAX = 1000 };
+
+struct result {
+        char id[CLOCK_ULID_MAX];
+        char started_at[CLOCK_STAMP_MAX];
+        char *name;     /* the caller's, or NULL */
+        char *language; /* or NULL while unknown */
+        char *title;    /* "Python", for messages; or NULL */
+        char *version;  /* or NULL */
+        const char *backend; /* static, or NULL */
+        struct result_step run;
+        bool compiled; /* a compile step took place: `compile` counts */
+        struct result_step compile;
+        char *message; /* or NULL */
+        char *hint;    /* a refusal's remedy, or NULL */
+        struct strlist created, modified, deleted; /* sorted, relative */
+        bool files_truncated;
+        const char *warm; /* static: "none", "fork", "once" */
+        struct result_limit limits[RESULT_LIMITS_MAX];
+        size_t limit_count;
+        struct result_protection protections[PROTECTION_COUNT];
+        struct result_violation violations[RESULT_VIOLATIONS_MAX];
+        size_t violation_count;
+};
+
+struct result *result_new(void); /* with id and time; NULL when out of memory */
+void result_free(struct result *result);
+int result_set_message(struct result *result, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+void result_set_protection(struct result *result, enum protection id, enum protection_state state,
+                           const char *by, const char *detail_format, ...)
+        __attribute__((format(printf, 5, 6)));
+/* Adds to a violation of the same kind and what, or appends; beyond the maximum it is dropped. */
+void result_add_violation(struct result *result, const char *kind, const char *what,
+                          const char *why, uint64_t count);
+/* The exit code `sandbox run` gives: 0 to 255. */
+int result_process_exit_code(const struct result *result);
+
+/* result_json.c, result_text.c. NULL when out of memory. Caller frees. */
+char *result_to_json(const struct result *result, bool one_line);
+char *result_to_text(const struct result *result, bool color);
+
+#endif

@@ -1,0 +1,5 @@
+import time
+
+say("TRYING")
+while True:
+    time.sleep(3600)

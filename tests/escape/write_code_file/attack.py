@@ -1,0 +1,8 @@
+refused("open", lambda: open(__file__, "w"))
+refused("append", lambda: open("/code/main.py", "a"))
+refused("unlink", lambda: os.unlink("/code/main.py"))
+refused("rename", lambda: os.rename("/code/main.py", "/code/other.py"))
+refused("chmod", lambda: os.chmod("/code/main.py", 0o777))
+refused("cover", lambda: open("/code/os.py", "w"))
+refused("rmdir", lambda: os.rmdir("/code"), errno.EBUSY)
+refused("truncate", lambda: os.truncate("/code/main.py", 0))

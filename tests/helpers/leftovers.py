@@ -1,0 +1,112 @@
+"""What a run may leave behind, seen from outside: a snapshot before, one after, and the difference.
+
+Nothing of a run may outlive it: no process, control group, mount, namespace, file or shared memory.
+"""
+
+import os
+import pathlib
+import time
+
+from helpers.program import LIMIT_UIDS_FIRST, ORDINARY_UID
+
+PROGRAM_NAMES = ("sandbox", "sandbox-init")
+NAMESPACES = ("net", "pid", "mnt", "user", "ipc")
+FILE_PLACES = ("/tmp", "/dev/shm", "/var/tmp", "/run")
+CGROUP_PREFIX = "sandbox-run"
+
+
+def _read_link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _host_uid(pid):
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return -1
+
+
+def _real_uid(pid):
+    """The real user, which stays true where a process is not dumpable and so belongs to root."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"Uid:"):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return -1
+
+
+def _is_ours(pid):
+    exe = os.path.basename(_read_link(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
+    uid = _real_uid(pid)
+    return exe in PROGRAM_NAMES or uid >= LIMIT_UIDS_FIRST or uid == ORDINARY_UID
+
+
+def _processes():
+    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    ours = {f"process {pid} {_read_link(f'/proc/{pid}/exe')}" for pid in pids if _is_ours(pid)}
+    spaces = {f"namespace {link}" for pid in pids for kind in NAMESPACES
+              if (link := _read_link(f"/proc/{pid}/ns/{kind}"))}
+    return ours | spaces
+
+
+def _cgroups():
+    found = set()
+    for place, folders, _ in os.walk("/sys/fs/cgroup"):
+        found.update(f"cgroup {place}/{name}" for name in folders if name.startswith(CGROUP_PREFIX))
+    return found
+
+
+def _mounts():
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+        return {f"mount {line.split()[0]} {line.split()[4]}" for line in lines}
+
+
+def _files():
+    found = set()
+    for place in FILE_PLACES:
+        try:
+            found.update(f"file {place}/{name}" for name in os.listdir(place)
+                         if name.startswith(("sandbox", ".sandbox", "sbx")))
+        except OSError:
+            pass  # A place that is not there holds nothing of ours.
+    return found
+
+
+def _shared_memory():
+    try:
+        lines = pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    except OSError:
+        return set()
+    return {f"shared memory {line.split()[1]}" for line in lines}
+
+
+def snapshot():
+    return _processes() | _cgroups() | _mounts() | _files() | _shared_memory()
+
+
+def leftovers(before, deadline=10.0):
+    """What is there now and was not before; waits, up to the deadline, for it to go."""
+    end = time.monotonic() + deadline
+    while True:
+        left = snapshot() - before
+        if not left or time.monotonic() > end:
+            return sorted(left)
+        time.sleep(0.02)
+
+
+def wait_until(condition, deadline=10.0, what="condition"):
+    """Polls for a condition and returns its value; a deadline passed is a failure."""
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {deadline} s")
+        time.sleep(0.005)

@@ -1,0 +1,185 @@
+"""The program under test: where it is, and how it is run as root and as an ordinary user.
+
+SANDBOX_BIN names the program; without it the one in the build folder is meant. The helper
+program is found beside it. Where an ordinary user cannot reach the folder, both are copied.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+ORDINARY_UID = 54321  # Has no entry in the password file, owns nothing.
+SLOWNESS = float(os.environ.get("SANDBOX_TEST_SLOWNESS", "1"))  # Above 1 on emulated machines.
+HARD_TIMEOUT = 60 * SLOWNESS  # Seconds after which a call of the program is a failure of its own.
+LIMIT_UIDS_FIRST = 0x70000000  # Host users of sandboxes started by root lie here and above.
+
+
+def program_path():
+    given = os.environ.get("SANDBOX_BIN")
+    return pathlib.Path(given).resolve() if given else REPOSITORY / "build/src/cli/sandbox"
+
+
+def helper_path():
+    """The program that becomes the guest's first process, or None where it is built in."""
+    beside = program_path().with_name("sandbox-init")
+    built = REPOSITORY / "build/src/init/sandbox-init"
+    for candidate in (beside, built):
+        if candidate.exists():
+            return candidate
+    return None
+
+
+def reachable_by_all(path):
+    """Whether a user who owns nothing can run this file where it is."""
+    if not path.stat().st_mode & stat.S_IXOTH:
+        return False
+    return all(parent.stat().st_mode & stat.S_IXOTH for parent in path.parents)
+
+
+def users():
+    """The users that the tests can be here."""
+    return ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+class Outcome:
+    """What one call of the program did."""
+
+    def __init__(self, args, exit_code, stdout, stderr):
+        self.args = args
+        self.exit_code = exit_code
+        self.stdout = stdout
+        self.stderr = stderr
+
+    @property
+    def json(self):
+        return json.loads(self.stdout)
+
+    @property
+    def events(self):
+        """The lines of the `jsonl` form."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    @property
+    def error(self):
+        return self.stderr.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return (f"exit {self.exit_code} of {[str(a)[:200] for a in self.args]}\n"
+                f"stdout: {self.stdout[:3000]!r}\nstderr: {self.stderr[:3000]!r}")
+
+
+class Program:
+    """The command line as one user runs it."""
+
+    def __init__(self, user, directory):
+        self.user = user
+        self.is_root = user == "root"
+        self.uid = ORDINARY_UID if user == "user" and os.geteuid() == 0 else os.geteuid()
+        self.changes_user = self.uid != os.geteuid()
+        self.directory = pathlib.Path(directory)
+        self.home = self.make_directory("home")
+        self.path = self._reachable_program()
+
+    def _reachable_program(self):
+        path = program_path()
+        if not self.changes_user or reachable_by_all(path):
+            return path
+        place = self.directory / "bin"
+        place.mkdir(mode=0o755)
+        for source in (path, helper_path()):
+            if source:
+                shutil.copy2(source, place / source.name)
+                (place / source.name).chmod(0o755)
+        return place / path.name
+
+    def own(self, path, follow=True):
+        """Gives a file or directory to the user."""
+        if self.changes_user:
+            os.chown(path, self.uid, self.uid, follow_symlinks=follow)
+        return path
+
+    def make_directory(self, name):
+        path = self.directory / name
+        path.mkdir(mode=0o755)
+        return self.own(path)
+
+    def make_file(self, name, content=b"", mode=0o644):
+        path = self.directory / name if isinstance(name, str) else name
+        data = content.encode() if isinstance(content, str) else content
+        path.write_bytes(data)
+        path.chmod(mode)
+        return self.own(path)
+
+    def environment(self, extra=None):
+        plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home),
+                 "XDG_CACHE_HOME": str(self.home / ".cache"), "LANG": "C.UTF-8"}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
+            if name in os.environ:
+                plain[name] = os.environ[name]
+        plain.update(extra or {})
+        return plain
+
+    def start(self, *args, env=None, **options):
+        """Starts the program in a session of its own and returns the Popen."""
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        options.setdefault("cwd", self.directory)
+        options.setdefault("start_new_session", True)
+        if self.changes_user:
+            options.update(user=self.uid, group=self.uid, extra_groups=[])
+        return subprocess.Popen([self.path, *args], env=self.environment(env), **options)
+
+    def call(self, *args, input=None, timeout=HARD_TIMEOUT, env=None, **options):
+        """Runs the program to its end. A call that hangs is killed and fails the test."""
+        if input is not None:
+            options["stdin"] = subprocess.PIPE
+            input = input.encode() if isinstance(input, str) else input
+        with self.start(*args, env=env, **options) as process:
+            try:
+                stdout, stderr = process.communicate(input, timeout=timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                stdout, stderr = process.communicate()
+                raise AssertionError(f"hung for {timeout} s: "
+                                     f"{Outcome(args, None, stdout or b'', stderr or b'')}") from None
+        return Outcome(args, process.returncode, stdout or b"", stderr or b"")
+
+    def run(self, *args, **options):
+        return self.call("run", *args, **options)
+
+    def run_json(self, *args, **options):
+        """Runs with --json and returns the parsed result, the outcome's exit code added."""
+        outcome = self.run("--json", *args, **options)
+        try:
+            result = outcome.json
+        except ValueError:
+            raise AssertionError(f"no JSON: {outcome!r}") from None
+        result["_exit"] = outcome.exit_code
+        result["_stderr"] = outcome.error
+        return result
+
+    def python(self, code, *flags, **options):
+        return self.run_json("-l", "python", *flags, "-c", code, **options)
+
+    def shell(self, code, *flags, **options):
+        return self.run_json("-l", "shell", *flags, "-c", code, **options)
+
+
+def make_program(user):
+    """A program in a directory of its own, which the caller removes with `remove_program`."""
+    directory = tempfile.mkdtemp(prefix="sbtest-")
+    os.chmod(directory, 0o755)
+    program = Program(user, directory)
+    program.own(directory)
+    return program
+
+
+def remove_program(program):
+    shutil.rmtree(program.directory, ignore_errors=True)

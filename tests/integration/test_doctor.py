@@ -1,0 +1,118 @@
+"""`sandbox doctor`: what this machine can enforce as this user, and it agrees with what runs then get."""
+
+import ctypes
+import json
+import struct
+
+import pytest
+
+
+@pytest.fixture
+def report(sandbox):
+    outcome = sandbox.call("doctor", "--json")
+    return json.loads(outcome.stdout)
+
+
+def test_the_text_names_each_protection(sandbox, report):
+    text = sandbox.call("doctor").stdout.decode()
+    for protection in report["protections"]:
+        assert protection["name"] in text
+
+
+def test_the_exit_code_says_whether_the_default_policy_holds(sandbox, report):
+    assert sandbox.call("doctor").exit_code == (0 if report["strict_run_possible"] else 1)
+
+
+def test_the_default_policy_holds_here(report):
+    assert report["strict_run_possible"] is True
+
+
+def test_who_asks_is_told(sandbox, report):
+    assert report["uid"] == sandbox.uid
+    assert report["kernel"] and report["cgroup"]
+
+
+def test_each_protection_says_by_what_or_how_to_mend(report):
+    for protection in report["protections"]:
+        assert isinstance(protection["available"], bool)
+        assert protection["by"] if protection["available"] else protection["fix"], protection
+
+
+def test_the_backends_are_told(report):
+    available = {backend["name"]: backend["available"] for backend in report["backends"]}
+    assert available["container"] and available["local"]
+    assert not available.get("docker") and not available.get("wasm")
+
+
+def test_the_doctor_agrees_with_a_run(sandbox, report):
+    ran = {p["name"]: p for p in sandbox.shell("true")["protections"]}
+    for protection in report["protections"]:
+        name = protection["name"]
+        if name in ran:
+            assert protection["available"] == (ran[name]["state"] == "enforced"), name
+            if protection["available"]:
+                assert protection["by"] == ran[name]["by"], name
+
+
+def test_the_doctor_leaves_nothing(sandbox, no_leftovers):
+    sandbox.call("doctor")
+
+
+def test_the_doctor_takes_no_words(sandbox):
+    outcome = sandbox.call("doctor", "please")
+    assert outcome.exit_code == 125
+    assert outcome.error.startswith("sandbox: ")
+
+
+def test_a_filter_around_us_that_forbids_namespaces_is_told(sandbox):
+    """As in a container: where no namespace can be made the doctor must say so and name a remedy."""
+    if sandbox.is_root:
+        pytest.skip("root is asked as an ordinary user below")
+    outcome = sandbox.call("doctor", "--json", preexec_fn=forbid_namespaces)
+    report = json.loads(outcome.stdout)
+    container = next(backend for backend in report["backends"] if backend["name"] == "container")
+    assert outcome.exit_code == 1 and report["strict_run_possible"] is False
+    assert container["available"] is False and (container.get("fix") or container.get("reason"))
+
+
+def test_a_run_where_namespaces_are_forbidden_is_refused_with_a_remedy(sandbox, no_leftovers):
+    if sandbox.is_root:
+        pytest.skip("needs an ordinary user")
+    outcome = sandbox.run("--json", "-l", "shell", "-c", "echo ran", preexec_fn=forbid_namespaces)
+    assert outcome.exit_code == 125
+    assert outcome.error.startswith("sandbox: ") and "hint: " in outcome.error, outcome
+    assert b"ran\\n" not in outcome.stdout
+
+
+def test_a_fallback_is_taken_where_namespaces_are_forbidden(sandbox, no_leftovers):
+    if sandbox.is_root:
+        pytest.skip("needs an ordinary user")
+    outcome = sandbox.run("--json", "-l", "shell", "--backend", "container", "--fallback", "local", "--enforcement",
+                          "best-effort", "-c", "echo ran", preexec_fn=forbid_namespaces)
+    assert (outcome.json["backend"], outcome.json["stdout"]) == ("local", "ran\n"), outcome
+
+
+def forbid_namespaces():
+    """Landlock and seccomp stay possible; clone and unshare with namespace flags do not."""
+    def instruction(code, jt, jf, k):
+        return struct.pack("HBBI", code, jt, jf, k)
+
+    flags = 0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000
+    program = b"".join([
+        instruction(0x20, 0, 0, 0),            # the call's number
+        instruction(0x15, 5, 0, 272),          # unshare
+        instruction(0x15, 2, 0, 56),           # clone
+        instruction(0x15, 4, 0, 435),          # clone3: does not exist
+        instruction(0x06, 0, 0, 0x7fff0000),   # allow the rest
+        instruction(0x20, 0, 0, 16),           # clone's flags
+        instruction(0x45, 0, 2, flags),
+        instruction(0x06, 0, 0, 0x00050001),   # EPERM
+        instruction(0x06, 0, 0, 0x00050000 | 38),
+        instruction(0x06, 0, 0, 0x7fff0000),
+    ])
+    libc = ctypes.CDLL(None, use_errno=True)
+    buffer = ctypes.create_string_buffer(program)
+    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    libc.prctl(38, 1, 0, 0, 0)
+    if libc.prctl(22, 2, head) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")

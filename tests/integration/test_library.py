@@ -1,0 +1,159 @@
+"""The library: the example is built and runs; a program that uses threads, events and cancellation does too.
+
+SANDBOX_LIB_FLAGS gives the flags to compile against a library built elsewhere.
+"""
+
+import os
+import pathlib
+import shlex
+import subprocess
+
+import pytest
+
+from helpers.program import REPOSITORY, helper_path, program_path
+
+TEN_LINES = r"""
+#include <sandbox.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+        sbx_engine_options options = { .size = sizeof(options), .init_path = argc > 1 ? argv[1] : NULL };
+        sbx_error *err = NULL;
+        sbx_engine *engine = sbx_engine_new(&options, &err);
+        sbx_request *req = sbx_request_new("python", "print(6 * 7)");
+        sbx_result *res = engine ? sbx_run(engine, req, &err) : NULL;
+        if (!res) {
+                fprintf(stderr, "%s\n", sbx_error_message(err));
+                return 1;
+        }
+        fputs(sbx_result_stdout(res, NULL), stdout);
+        printf("%s %d\n", sbx_result_status(res), sbx_result_enforced(res, "seccomp", NULL));
+        sbx_result_free(res);
+        sbx_request_free(req);
+        sbx_engine_free(engine);
+        return 0;
+}
+"""
+THREADS = r"""
+#include <pthread.h>
+#include <sandbox.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static sbx_engine *engine;
+static int events;
+static void on_event(const sbx_event *event, void *userdata) { __atomic_add_fetch(&events, 1, __ATOMIC_RELAXED); }
+static void *run_one(void *number)
+{
+        char code[64], expected[32];
+        snprintf(code, sizeof(code), "echo %ld", (long)number);
+        snprintf(expected, sizeof(expected), "%ld\n", (long)number);
+        sbx_request *req = sbx_request_new("shell", code);
+        sbx_request_set_event_handler(req, on_event, NULL, NULL);
+        sbx_result *res = sbx_run(engine, req, NULL);
+        long ok = res && strcmp(sbx_result_stdout(res, NULL), expected) == 0;
+        sbx_result_free(res);
+        sbx_request_free(req);
+        return (void *)ok;
+}
+int main(int argc, char **argv)
+{
+        sbx_engine_options options = { .size = sizeof(options), .init_path = argc > 1 ? argv[1] : NULL };
+        struct sigaction before[32], after;
+        pthread_t threads[16];
+        long good = 0;
+        void *ok;
+        for (int i = 1; i < 32; i++)
+                sigaction(i, NULL, &before[i]);
+        engine = sbx_engine_new(&options, NULL);
+        for (long i = 0; i < 16; i++)
+                pthread_create(&threads[i], NULL, run_one, (void *)i);
+        for (int i = 0; i < 16; i++) {
+                pthread_join(threads[i], &ok);
+                good += (long)ok;
+        }
+        sbx_request *req = sbx_request_new("shell", "sleep 60");
+        sbx_execution *execution = sbx_start(engine, req, NULL);
+        sbx_cancel(execution);
+        sbx_result *res = sbx_wait(execution, NULL);
+        int same = 1;
+        for (int i = 1; i < 32; i++) {
+                sigaction(i, NULL, &after);
+                same &= after.sa_handler == before[i].sa_handler;
+        }
+        printf("%ld %d %s %d\n", good, events >= 32, res ? sbx_result_status(res) : "none", same);
+        sbx_result_free(res);
+        sbx_request_free(req);
+        sbx_engine_free(engine);
+        return 0;
+}
+"""
+
+
+def build_root():
+    """The build folder of the program under test."""
+    return next((path for path in program_path().parents if (path / "build.ninja").exists()), REPOSITORY / "build")
+
+
+def flags():
+    given = os.environ.get("SANDBOX_LIB_FLAGS")
+    if given:
+        return shlex.split(given)
+    library = next(iter(sorted(build_root().rglob("libsandbox.so"))), None)
+    if library is None:
+        pytest.fail("no libsandbox.so in the build folder; set SANDBOX_LIB_FLAGS")
+    return [f"-I{REPOSITORY}/include", f"-L{library.parent}", f"-Wl,-rpath,{library.parent}", "-lsandbox"]
+
+
+def compile_and_run(sandbox, place, text, expected_seconds=60):
+    program = place / "program"
+    source = place / "program.c"
+    source.write_text(text)
+    subprocess.run(["gcc", "-Wall", "-Werror", "-o", program, source, *flags(), "-pthread"], check=True)
+    user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
+    helper = sandbox.path.with_name("sandbox-init")
+    helper = helper if helper.exists() else helper_path()
+    return subprocess.run([program, *([str(helper)] if helper else [])], capture_output=True, text=True,
+                          env=sandbox.environment(), cwd=place, timeout=expected_seconds, **user)
+
+
+def test_the_ten_line_program_runs(sandbox, place, no_leftovers):
+    done = compile_and_run(sandbox, place, TEN_LINES)
+    assert (done.stdout, done.returncode) == ("42\nok 1\n", 0), done
+
+
+def test_threads_events_and_cancellation_work_and_no_handler_is_installed(sandbox, place, no_leftovers):
+    done = compile_and_run(sandbox, place, THREADS)
+    assert done.stdout == "16 1 cancelled 1\n", done
+
+
+def test_the_header_is_good_c_plus_plus(tmp_path):
+    source = tmp_path / "header.cc"
+    source.write_text("#include <sandbox.h>\nint main() { return 0; }\n")
+    subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{REPOSITORY}/include", source], check=True)
+
+
+def test_only_the_public_names_are_exported():
+    library = next(iter(sorted(build_root().rglob("libsandbox.so"))), None)
+    if library is None:
+        pytest.fail("no libsandbox.so in the build folder")
+    lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[-1] for line in lines.splitlines()]
+    assert names and all(name.startswith(("sbx_", "SANDBOX_", "LIBSANDBOX_")) for name in names), names
+
+
+def test_the_library_holds_no_signal_handler_and_no_print():
+    library = next(iter(sorted(build_root().rglob("libsandbox.so"))), None)
+    lines = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+    wanted = {line.split()[-1].split("@")[0] for line in lines.splitlines()}
+    assert not wanted & {"signal", "puts", "printf", "perror", "exit", "abort_handler_s"}, wanted
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (REPOSITORY / "examples").glob("*.c")) or ["none"])
+def test_the_example_runs(sandbox, place, name):
+    built = next((path for path in build_root().rglob(name) if path.is_file() and os.access(path, os.X_OK)), None)
+    assert built, f"the example {name} is not built"
+    user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
+    done = subprocess.run([built], capture_output=True, text=True, env=sandbox.environment(), cwd=place, timeout=60, **user)
+    assert done.returncode == 0 and done.stdout, done

@@ -1,0 +1,102 @@
+"""The `local` backend: a plain subprocess with limits, and an honest result."""
+
+import os
+
+import pytest
+
+CONTAINED = {"user_namespace", "mount_namespace", "pid_namespace", "network", "ipc_namespace", "uts_namespace",
+             "cgroup_namespace", "filesystem", "proc"}
+
+
+@pytest.fixture
+def local(sandbox):
+    def run(code, *flags, language="python"):
+        return sandbox.run_json("--backend", "local", "--enforcement", "best-effort", "-l", language, *flags, "-c", code)
+
+    return run
+
+
+def test_a_program_runs(local):
+    result = local("print(6 * 7)")
+    assert (result["backend"], result["status"], result["stdout"]) == ("local", "ok", "42\n"), result
+
+
+def test_strict_enforcement_refuses_what_local_cannot_give(sandbox):
+    result = sandbox.run_json("--backend", "local", "-l", "python", "-c", "print(1)")
+    assert (result["status"], result["_exit"]) == ("refused", 125)
+    assert "best-effort" in result["_stderr"] or "container" in result["_stderr"]
+
+
+def test_what_was_not_contained_is_said(local):
+    states = {p["name"]: p["state"] for p in local("print(1)")["protections"]}
+    assert states.get("pid_namespace") == "missing" and states.get("mount_namespace") == "missing"
+    assert {name for name in CONTAINED if states.get(name) == "missing"}
+
+
+def test_exit_codes_come_back(local):
+    assert local("raise SystemExit(9)")["_exit"] == 9
+
+
+def test_a_timeout_ends_the_whole_group(local, no_leftovers):
+    code = "import subprocess; p = subprocess.Popen(['sleep', '60']); p.wait()"
+    assert local(code, "-t", "500ms")["status"] == "timeout"
+
+
+def test_output_is_capped(local):
+    result = local("print('x' * 5000)", "--output-limit", "1000")
+    assert (len(result["stdout"]), result["stdout_truncated"]) == (1000, True)
+
+
+def test_output_kill_ends_the_program(local):
+    assert local("while True: print('x' * 1000)", "--output-limit", "10K", "--output-kill")["status"] == "output_limit"
+
+
+def test_the_directory_is_temporary_and_goes(local, no_leftovers):
+    result = local("import os; open('made', 'w').close(); print(os.getcwd())")
+    assert result["files"]["created"] == ["made"]
+    assert not os.path.exists(result["stdout"].strip())
+
+
+def test_the_callers_environment_does_not_enter(sandbox):
+    result = sandbox.run_json("--backend", "local", "--enforcement", "best-effort", "-l", "shell", "-c", "env",
+                              env={"SECRET_TOKEN": "x"})
+    assert "SECRET" not in result["stdout"]
+
+
+def test_descriptors_do_not_enter(sandbox):
+    with open("/etc/hostname") as extra:
+        result = sandbox.run_json("--backend", "local", "--enforcement", "best-effort", "-l", "shell", "-c",
+                                  "ls /proc/self/fd | wc -l", pass_fds=[extra.fileno()])
+    assert result["stdout"].strip() in ("3", "4")  # The fourth is ls reading the directory.
+
+
+def test_seccomp_and_landlock_are_used_where_the_kernel_has_them(local):
+    states = {p["name"]: p["state"] for p in local("print(1)")["protections"]}
+    assert states["seccomp"] == "enforced" and states["landlock"] == "enforced" and states["no_new_privs"] == "enforced"
+
+
+def test_the_filter_is_really_there(local):
+    assert local("print([l for l in open('/proc/self/status') if 'Seccomp:' in l])")["stdout"].count("2")
+
+
+def test_cpu_time_is_limited(local):
+    assert local("while True: pass", "--cpu-time", "500ms", "-t", "20s")["status"] == "cpu_limit"
+
+
+def test_memory_is_limited(local):
+    result = local("x = bytearray(400 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nprint('escaped')", "-m", "64M")
+    assert "escaped" not in result["stdout"]
+    assert result["status"] in ("memory_limit", "failed")
+
+
+def test_a_compiled_language_runs(local):
+    code = '#include <stdio.h>\nint main(void) { puts("compiled"); return 0; }'
+    assert local(code, language="c")["stdout"] == "compiled\n"
+
+
+def test_a_fallback_is_taken_only_where_it_is_needed(sandbox):
+    assert sandbox.shell("true", "--backend", "container", "--fallback", "local")["backend"] == "container"
+
+
+def test_automatic_choice_is_the_strongest(sandbox):
+    assert sandbox.shell("true", "--backend", "auto")["backend"] == "container"

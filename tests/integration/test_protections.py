@@ -1,0 +1,269 @@
+"""What the result claims, against what the host's /proc shows of the live guest process."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from helpers.leftovers import wait_until
+from helpers.program import LIMIT_UIDS_FIRST
+
+NAMES = ["user_namespace", "mount_namespace", "pid_namespace", "network", "ipc_namespace", "uts_namespace",
+         "cgroup_namespace", "filesystem", "proc", "identity", "capabilities", "no_new_privs", "seccomp", "landlock",
+         "descriptors", "session", "core_dumps", "cleanup", "timeout", "cpu_time", "memory", "processes", "disk",
+         "open_files", "output"]
+NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"]
+CAP_KILL = 5
+WAIT = "echo started; read line; echo end"
+
+
+class Guest:
+    """A live guest process, seen from outside, and afterwards its result."""
+
+    def __init__(self, sandbox, *flags):
+        self.process = sandbox.start("run", "-o", "jsonl", "-l", "shell", "--stdin", "-", *flags, "-c", WAIT,
+                                     stdin=subprocess.PIPE)
+        for line in self.process.stdout:
+            if json.loads(line).get("event") == "stdout":
+                break
+        self.chain = self.descendants(self.process.pid)
+        self.pid = next(pid for pid in self.chain if self.link(pid, "exe").endswith("/bash"))
+
+    @staticmethod
+    def link(pid, name):
+        try:
+            return os.readlink(f"/proc/{pid}/{name}")
+        except OSError:
+            return ""
+
+    @classmethod
+    def descendants(cls, pid):
+        found = []
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += [int(child), *cls.descendants(int(child))]
+        return found
+
+    def status(self, field, pid=None):
+        for line in pathlib.Path(f"/proc/{pid or self.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return line.split(":", 1)[1].split()
+        raise KeyError(field)
+
+    def finish(self):
+        stdout, _ = self.process.communicate(b"go\n", timeout=30)
+        return json.loads(stdout.splitlines()[-1])["result"]
+
+
+@pytest.fixture
+def guest(sandbox):
+    live = Guest(sandbox, "-m", "96M", "--processes", "24", "--open-files", "48", "--cpus", "1")
+    yield live
+    if live.process.poll() is None:
+        live.process.kill()
+        live.process.communicate()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_protection_is_enforced_here(sandbox, name):
+    found = {p["name"]: p for p in sandbox.shell("true")["protections"]}
+    assert found[name]["state"] == "enforced" and found[name]["by"], found.get(name)
+
+
+def test_the_user_is_unprivileged_on_the_host(sandbox, guest):
+    uids = {int(uid) for uid in guest.status("Uid")}
+    gids = {int(gid) for gid in guest.status("Gid")}
+    assert len(uids) == 1 and len(gids) == 1
+    if sandbox.is_root:
+        assert min(uids) >= LIMIT_UIDS_FIRST and min(gids) >= LIMIT_UIDS_FIRST
+    else:
+        assert uids == {sandbox.uid}
+
+
+def test_the_user_has_no_groups(guest):
+    assert guest.status("Groups") in ([], [guest.status("Gid")[0]])
+
+
+def test_two_runs_of_root_never_share_a_user(sandbox, guest):
+    other = Guest(sandbox)
+    try:
+        assert not sandbox.is_root or other.status("Uid") != guest.status("Uid")
+    finally:
+        other.finish()
+
+
+@pytest.mark.parametrize("name", ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
+def test_no_capability_is_in_any_set(guest, name):
+    assert int(guest.status(name)[0], 16) == 0
+
+
+def test_no_new_privileges_can_be_had(guest):
+    assert guest.status("NoNewPrivs") == ["1"]
+
+
+def test_a_filter_is_in_force(guest):
+    assert guest.status("Seccomp") == ["2"]
+    assert int(guest.status("Seccomp_filters")[0]) >= 1
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_each_namespace_is_its_own(guest, name):
+    assert guest.link(guest.pid, f"ns/{name}") not in ("", guest.link("self", f"ns/{name}"))
+
+
+def test_the_time_namespace_is_left_alone(guest):
+    assert guest.link(guest.pid, "ns/time") == guest.link("self", "ns/time")
+
+
+def test_the_guest_is_not_the_first_process(guest):
+    assert int(guest.status("NSpid")[-1]) > 1
+
+
+def test_only_the_three_streams_are_open(guest):
+    assert sorted(os.listdir(f"/proc/{guest.pid}/fd")) == ["0", "1", "2"]
+
+
+def test_the_streams_are_not_the_callers_files(guest):
+    links = [guest.link(guest.pid, f"fd/{fd}") for fd in range(3)]
+    assert all(link.startswith(("pipe:", "socket:")) or link == "/dev/null" for link in links), links
+
+
+def test_the_guest_has_a_session_of_its_own(guest):
+    fields = pathlib.Path(f"/proc/{guest.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    session, terminal = int(fields[3]), int(fields[4])
+    assert session != os.getsid(0) and session in guest.chain
+    assert terminal == 0
+
+
+@pytest.mark.parametrize("name, value", [("Max core file size", "0"), ("Max open files", "48")])
+def test_the_limits_are_set_hard(guest, name, value):
+    for line in pathlib.Path(f"/proc/{guest.pid}/limits").read_text().splitlines():
+        if line.startswith(name):
+            assert line[len(name):].split()[:2] == [value, value]
+            return
+    raise AssertionError(name)
+
+
+def test_the_root_is_not_the_hosts(guest):
+    mine, theirs = os.stat("/"), os.stat(f"/proc/{guest.pid}/root/")
+    assert (mine.st_dev, mine.st_ino) != (theirs.st_dev, theirs.st_ino)
+
+
+def mounts(guest):
+    for line in pathlib.Path(f"/proc/{guest.pid}/mountinfo").read_text().splitlines():
+        left, right = line.split(" - ", 1)
+        fields = left.split()
+        yield fields[4], set(fields[5].split(",")), fields[6:], right.split()[0]
+
+
+def test_only_the_places_meant_are_writable(guest):
+    writable = {place for place, options, _, _ in mounts(guest) if "rw" in options}
+    assert writable <= {"/workspace", "/tmp", "/dev/shm", "/dev/pts", "/proc", "/dev/null", "/dev/zero", "/dev/full",
+                        "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}, writable
+
+
+def test_every_mount_is_without_set_user_id(guest):
+    assert [place for place, options, _, _ in mounts(guest) if "nosuid" not in options] == []
+
+
+def test_every_mount_but_the_devices_is_without_devices(guest):
+    bad = [place for place, options, _, _ in mounts(guest)
+           if "nodev" not in options and not place.startswith("/dev")]
+    assert bad == []
+
+
+def test_no_mount_is_shared_with_the_host(guest):
+    assert not [place for place, _, tags, _ in mounts(guest) if any(tag.startswith(("shared", "master")) for tag in tags)]
+
+
+def test_no_file_system_of_the_kernel_but_proc_is_there(guest):
+    kinds = {kind for _, _, _, kind in mounts(guest)}
+    assert not kinds & {"sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "bpf", "devtmpfs"}
+
+
+def test_the_root_holds_little(guest):
+    names = set(os.listdir(f"/proc/{guest.pid}/root"))
+    assert names <= {"usr", "bin", "lib", "lib64", "lib32", "libx32", "sbin", "etc", "dev", "proc", "tmp", "code",
+                     "workspace", "data"}, names
+
+
+def test_etc_holds_little(guest):
+    names = set(os.listdir(f"/proc/{guest.pid}/root/etc"))
+    assert {"passwd", "group", "hosts"} <= names
+    assert not names & {"shadow", "gshadow", "sudoers", "ssh", "fstab", "machine-id", "hostname", "crontab"}
+
+
+def cgroups(pid):
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        yield names, path
+
+
+def cgroup_value(guest, controller, name):
+    for names, path in cgroups(guest.pid):
+        base = {"": "/sys/fs/cgroup"}.get(names, f"/sys/fs/cgroup/{names}")
+        if controller in names.split(",") or (names == "" and os.path.exists(f"{base}{path}/{name}")):
+            return pathlib.Path(f"{base}{path}/{name}").read_text().split()[0]
+    return None
+
+
+@pytest.mark.parametrize("name, files, value", [
+    ("memory", ["memory.limit_in_bytes", "memory.max"], 96 << 20), ("processes", ["pids.max"], None)])
+def test_the_limits_claimed_of_a_cgroup_are_in_the_cgroup(guest, name, files, value):
+    controller = {"processes": "pids"}.get(name, name)
+    found = next((seen for file in files if (seen := cgroup_value(guest, controller, file))), None)
+    member = [path for names, path in cgroups(guest.pid) if "sandbox-run." in path]
+    by = next(p["by"] for p in guest.finish()["protections"] if p["name"] == name)
+    if not by.startswith("cgroup"):
+        assert by == "monitor"
+        return
+    assert member
+    assert value is None and 24 <= int(found) <= 28 or int(found or 0) == value
+
+
+def test_the_share_claimed_is_in_the_cgroup(guest):
+    quota = cgroup_value(guest, "cpu", "cpu.cfs_quota_us") or cgroup_value(guest, "cpu", "cpu.max")
+    period = cgroup_value(guest, "cpu", "cpu.cfs_period_us") or "100000"
+    claimed = {p["name"]: p for p in guest.finish()["protections"]}.get("cpus", {})
+    if str(claimed.get("by")).startswith("cgroup"):
+        assert int(quota) == int(period)
+
+
+def test_the_helper_cannot_be_inspected_by_the_guest(guest):
+    init = next(pid for pid in guest.chain if guest.status("NSpid", pid)[-1] == "1")
+    assert os.stat(f"/proc/{init}/mem").st_uid == 0 or int(guest.status("Uid", init)[0]) != int(guest.status("Uid")[0])
+
+
+def test_the_helper_may_do_nothing_more_than_signal_the_guest(guest):
+    init = next(pid for pid in guest.chain if guest.status("NSpid", pid)[-1] == "1")
+    kept = int(guest.status("CapEff", init)[0], 16) | int(guest.status("CapPrm", init)[0], 16)
+    assert kept & ~(1 << CAP_KILL) == 0
+    assert guest.status("NoNewPrivs", init) == ["1"]
+
+
+def test_the_result_claims_what_was_seen(guest):
+    result = guest.finish()
+    states = {p["name"]: p["state"] for p in result["protections"]}
+    assert all(states[name] == "enforced" for name in NAMES), states
+    assert result["stdout"] in ("started\nend\n", None, "") or result["stdout"].startswith("started")
+
+
+def test_host_network_is_said_plainly(sandbox):
+    result = sandbox.shell("true", "--network", "host")
+    network = [p for p in result["protections"] if p["name"] == "network"]
+    assert not network or network[0]["state"] != "enforced" or "host" in json.dumps(network[0]), network
+
+
+def test_network_namespace_of_host_mode_is_the_hosts(sandbox):
+    live = Guest(sandbox, "--network", "host")
+    seen = live.link(live.pid, "ns/net")
+    live.finish()
+    assert seen == live.link("self", "ns/net")
+
+
+def test_the_guest_is_killed_with_its_supervisor(guest):
+    guest.process.kill()
+    guest.process.communicate()
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in guest.chain), 5, "all processes gone")

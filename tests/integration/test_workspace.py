@@ -1,0 +1,167 @@
+"""The workspace: fresh or kept, and the files that a run changed in it, never followed, never read."""
+
+import os
+import stat
+
+import pytest
+
+
+@pytest.fixture
+def workspace(sandbox, place):
+    path = place / "workspace"
+    path.mkdir()
+    return sandbox.own(path)
+
+
+def in_workspace(sandbox, workspace, code, *flags):
+    return sandbox.shell(code, "--workspace", str(workspace), *flags)
+
+
+def test_a_fresh_workspace_is_empty(sandbox):
+    assert sandbox.shell("ls -A")["stdout"] == ""
+
+
+def test_created_files_of_a_fresh_workspace_are_told(sandbox):
+    files = sandbox.shell("echo a > b.txt; mkdir -p d/e; touch d/e/f; touch a.txt")["files"]
+    assert files["created"] in (["a.txt", "b.txt", "d/e/f"], ["a.txt", "b.txt", "d", "d/e", "d/e/f"])
+    assert files["modified"] == [] and files["deleted"] == []
+
+
+def test_a_fresh_workspace_does_not_last(sandbox):
+    sandbox.shell("touch kept")
+    assert sandbox.shell("ls -A")["stdout"] == ""
+
+
+def test_files_outside_of_the_workspace_are_not_told(sandbox):
+    assert sandbox.shell("touch /tmp/x /dev/shm/y")["files"]["created"] == []
+
+
+def test_a_kept_workspace_is_kept(sandbox, workspace):
+    in_workspace(sandbox, workspace, "echo one > file")
+    assert in_workspace(sandbox, workspace, "cat file")["stdout"] == "one\n"
+    assert (workspace / "file").read_text() == "one\n"
+
+
+def test_files_of_a_kept_workspace_belong_to_the_caller(sandbox, workspace):
+    in_workspace(sandbox, workspace, "echo one > file")
+    os.unlink(workspace / "file")
+    if not sandbox.is_root:
+        in_workspace(sandbox, workspace, "echo one > file")
+        assert (workspace / "file").stat().st_uid == sandbox.uid
+
+
+def test_changes_in_a_kept_workspace_are_told(sandbox, workspace):
+    in_workspace(sandbox, workspace, "echo 1 > same; echo 1 > changed; echo 1 > gone; mkdir d; echo 1 > d/in")
+    files = in_workspace(sandbox, workspace, "echo 22 > changed; rm gone; echo 1 > new; echo 22 > d/in; cat same")["files"]
+    assert files["created"] == ["new"]
+    assert [name for name in files["modified"] if name != "d"] == ["changed", "d/in"]
+    assert files["deleted"] == ["gone"]
+
+
+def test_a_change_of_equal_size_is_told(sandbox, workspace):
+    in_workspace(sandbox, workspace, "echo 1 > f")
+    assert in_workspace(sandbox, workspace, "echo 2 > f")["files"]["modified"] == ["f"]
+
+
+def test_a_run_that_changes_nothing_tells_nothing(sandbox, workspace):
+    in_workspace(sandbox, workspace, "echo 1 > f")
+    assert in_workspace(sandbox, workspace, "cat f")["files"] == {"created": [], "modified": [], "deleted": []}
+
+
+def test_files_of_the_host_can_be_read(sandbox, workspace):
+    sandbox.make_file(workspace / "given", "host data")
+    assert in_workspace(sandbox, workspace, "cat given")["stdout"] == "host data"
+
+
+def test_links_are_told_and_not_followed(sandbox, workspace, place):
+    outside = place / "outside"
+    outside.mkdir()
+    (outside / "secret-name").write_text("x")
+    result = in_workspace(sandbox, workspace, f"ln -s {outside} link; ln -s / root; ln -s link link2; ln -s self self")
+    assert "secret-name" not in str(result["files"])
+    assert all("/" not in name for name in result["files"]["created"])
+
+
+def test_fifos_and_sockets_do_not_hold_the_run_up(sandbox, workspace):
+    code = "import os, socket; os.mkfifo('fifo'); socket.socket(socket.AF_UNIX).bind('sock'); open('f', 'w')"
+    result = sandbox.python(code, "--workspace", str(workspace))
+    assert result["status"] == "ok"
+    assert "f" in result["files"]["created"]
+
+
+def test_a_fifo_left_by_an_earlier_run_does_not_hold_the_next_up(sandbox, workspace):
+    in_workspace(sandbox, workspace, "mkfifo fifo")
+    assert in_workspace(sandbox, workspace, "true")["status"] == "ok"
+
+
+def test_sparse_files_are_told_and_not_read(sandbox, workspace):
+    result = in_workspace(sandbox, workspace, "truncate -s 50M sparse && echo made")
+    assert (result["stdout"], result["files"]["created"]) == ("made\n", ["sparse"])
+    assert (workspace / "sparse").stat().st_blocks < 100
+
+
+@pytest.mark.parametrize("kind", ["fresh", "kept"])
+def test_odd_names_are_told_as_valid_json(sandbox, workspace, kind):
+    code = "import os\nfor n in (b'new\\nline', b'inv\\xff\\xfe', 'ü'.encode(), b'q\"'): open(n, 'w').close()"
+    flags = ["--workspace", str(workspace)] if kind == "kept" else []
+    created = sandbox.python(code, *flags)["files"]["created"]
+    assert len(created) == 4
+    assert "ü" in created and 'q"' in created and any("line" in name for name in created)
+
+
+def test_the_list_is_capped(sandbox):
+    code = "for i in range(5000): open(f'f{i:05}', 'w').close()"
+    result = sandbox.python(code)
+    assert result["status"] == "ok"
+    assert 0 < len(result["files"]["created"]) <= 1000
+
+
+def test_a_workspace_that_is_a_link_is_refused_or_its_target(sandbox, place, workspace):
+    link = place / "link"
+    link.symlink_to(workspace)
+    outcome = sandbox.run("--json", "-l", "shell", "--workspace", str(link), "-c", "echo 1 > f")
+    if outcome.exit_code == 125:
+        assert outcome.error.startswith("sandbox: ") and str(link) in outcome.error
+        assert not (workspace / "f").exists()
+    else:
+        assert outcome.exit_code == 0 and (workspace / "f").exists()
+
+
+def test_a_relative_workspace_is_the_callers(sandbox, place, workspace):
+    assert sandbox.shell("touch made", "--workspace", "workspace", cwd=place)["status"] == "ok"
+    assert (workspace / "made").exists()
+
+
+def test_a_set_user_id_bit_in_the_workspace_gives_nothing(sandbox, workspace):
+    result = in_workspace(sandbox, workspace, "cp /bin/id suid && chmod 4755 suid; ./suid -u")
+    assert result["stdout"].split()[-1] == "1000"
+
+
+def test_a_kept_workspace_has_no_device(sandbox, workspace):
+    in_workspace(sandbox, workspace, "mknod dev c 1 3; mknod disk b 8 0; true")
+    kinds = [os.lstat(workspace / name).st_mode for name in os.listdir(workspace)]
+    assert not any(stat.S_ISCHR(mode) or stat.S_ISBLK(mode) for mode in kinds)
+
+
+def test_the_code_is_not_in_the_workspace(sandbox):
+    assert sandbox.python("import os; print(__file__, os.listdir('.'))")["stdout"] == "/code/main.py []\n"
+
+
+def test_deep_directories_are_survived(sandbox, workspace, no_leftovers):
+    code = "import os\nfor _ in range(600):\n    os.mkdir('d' * 100); os.chdir('d' * 100)\nopen('bottom', 'w')"
+    assert sandbox.python(code, "--workspace", str(workspace))["status"] in ("ok", "disk_limit")
+
+
+def test_two_runs_may_share_a_workspace(sandbox, workspace):
+    first = sandbox.start("run", "-l", "shell", "--stdin", "-", "--workspace", str(workspace), "-c",
+                          "echo 1 > a; echo ready; read x", stdin=-1)
+    with first:
+        assert first.stdout.readline() == b"ready\n"
+        assert in_workspace(sandbox, workspace, "cat a")["stdout"] == "1\n"
+        first.stdin.close()
+    assert first.returncode == 0
+
+
+def test_a_kept_workspace_survives_a_killed_run(sandbox, workspace):
+    in_workspace(sandbox, workspace, "echo 1 > a; sleep 60", "-t", "500ms")
+    assert (workspace / "a").read_text() == "1\n"

@@ -1,0 +1,92 @@
+"""The limit and escape tests again, in a machine with a stock Debian kernel and cgroup v2 alone.
+
+Each test here boots once and runs the ordinary suites inside; run and build-image beside this file
+are the machine. A machine that does not come up is a failure; one without QEMU is a skip.
+"""
+
+import concurrent.futures
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import precompiled
+
+HERE = pathlib.Path(__file__).parent
+PYTEST = ["python3", "-m", "pytest", "-q", "-ra", "--tb=short", "-p", "precompiled"]
+LIMITS = ["tests/integration/test_limits.py"]
+ESCAPES = ["tests/escape"]
+DELEGATED = ["systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"]
+BOOT_SECONDS = 60
+
+# Name: option of run, command before pytest, suites, seconds.
+MACHINES = {
+    "root": ([], [], LIMITS + ESCAPES, 900),
+    "user-delegated": (["--user"], [], LIMITS + ESCAPES, 600),
+    "user-plain": (["--user-plain"], [], LIMITS, 300),
+    "systemd-scope": (["--systemd"], DELEGATED, LIMITS, 300),
+}
+
+
+def missing():
+    """Why there can be no machine here, or None."""
+    if platform.machine() != "x86_64":
+        return "the machine is made for x86-64"
+    for command in ("qemu-system-x86_64", "apt-get", "mke2fs", "cpio"):
+        if not shutil.which(command) and not pathlib.Path("/sbin", command).exists():
+            return f"{command} is not installed (tools/bootstrap vm)"
+    return None
+
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+def run_in_vm(*options_and_command, timeout):
+    return subprocess.run([HERE / "run", "--timeout", str(timeout), *options_and_command],
+                          capture_output=True, text=True, errors="replace",
+                          timeout=timeout + BOOT_SECONDS, check=False)
+
+
+def summary(output):
+    """Pytest's closing line: how many passed, and the line itself."""
+    lines = [line for line in output.splitlines() if re.search(r"\d+ (passed|failed|error)", line)]
+    line = lines[-1].strip() if lines else "no summary"
+    match = re.search(r"(\d+) passed", line)
+    return int(match.group(1)) if match else 0, line
+
+
+def test_the_machine_is_pure_cgroup_v2():
+    done = run_in_vm("--", "cat", "/proc/self/cgroup", "/sys/fs/cgroup/cgroup.controllers", timeout=BOOT_SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    groups, controllers = done.stdout.splitlines()
+    assert groups.startswith("0::/")
+    assert {"cpu", "memory", "pids"} <= set(controllers.split())
+
+
+def run_suites(name):
+    options, before, suites, seconds = MACHINES[name]
+    return run_in_vm(*options, "--env", f"PYTHONPATH={HERE}", "--", *before, *PYTEST, *suites, timeout=seconds)
+
+
+@pytest.fixture(scope="module")
+def machines():
+    """All machines, started two at a time: each keeps about one core busy."""
+    precompiled.prepare()
+    subprocess.run([HERE / "build-image"], check=True, stdout=subprocess.DEVNULL)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        yield {name: pool.submit(run_suites, name) for name in MACHINES}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_suites_in_the_machine(machines, name, capsys):
+    done = machines[name].result()
+    passed, line = summary(done.stdout)
+    with capsys.disabled():
+        print(f"\n  in the machine, {name}: {line}")
+    print(done.stdout[-20000:])
+    print(done.stderr[-4000:])
+    assert done.returncode == 0, f"{name}: exit {done.returncode}: {line}"
+    assert passed > 0, f"{name}: no test ran"
