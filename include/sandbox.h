@@ -113,6 +113,9 @@ SBX_API void sbx_request_free(sbx_request *req);
 /* Code that may hold NUL bytes. Replaces what was given before. */
 SBX_API int sbx_request_set_code(sbx_request *req, const void *code, size_t length,
                                  sbx_error **err);
+/* Code in a regular file, open for reading: it is not read into memory, but for its first bytes. The
+ * descriptor is copied; the file must not change until the run is over. */
+SBX_API int sbx_request_set_code_fd(sbx_request *req, int fd, sbx_error **err);
 /* The name the code came from ("solve.py"): used to find the language. */
 SBX_API int sbx_request_set_file_name(sbx_request *req, const char *name, sbx_error **err);
 /* An identifier of the caller's, repeated in the result. */

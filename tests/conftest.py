@@ -8,7 +8,7 @@ import pytest
 
 from helpers import confinement, leftovers
 from helpers.compiler import compile_static
-from helpers.program import make_program, program_path, remove_program, users
+from helpers.program import make_program, program_path, remove_program, remove_tree, users
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,7 +43,7 @@ def place(sandbox):
     path = tempfile.mkdtemp(prefix="case-", dir=sandbox.directory)
     sandbox.own(path)
     yield pathlib.Path(path)
-    shutil.rmtree(path, ignore_errors=True)
+    remove_tree(path)
 
 
 @pytest.fixture

@@ -55,6 +55,15 @@ int sbx_request_set_code(sbx_request *req, const void *code, size_t length, sbx_
         return give(request_set_code(&req->request, code, length, &error), &error, err);
 }
 
+int sbx_request_set_code_fd(sbx_request *req, int fd, sbx_error **err)
+{
+        struct error error;
+
+        if (!req)
+                return api_fail_null("sbx_request_set_code_fd", err);
+        return give(request_set_code_fd(&req->request, fd, &error), &error, err);
+}
+
 int sbx_request_set_file_name(sbx_request *req, const char *name, sbx_error **err)
 {
         struct error error;

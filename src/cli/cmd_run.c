@@ -24,7 +24,9 @@ struct run {
 static int set_code(struct run *run, struct error *err)
 {
         sbx_error *failure = NULL;
-        int r = sbx_request_set_code(run->req, run->code.data, run->code.length, &failure);
+        int r = run->code.fd >= 0 ?
+                        sbx_request_set_code_fd(run->req, run->code.fd, &failure) :
+                        sbx_request_set_code(run->req, run->code.data, run->code.length, &failure);
 
         if (r == 0 && run->code.file_name)
                 r = sbx_request_set_file_name(run->req, run->code.file_name, &failure);
@@ -101,8 +103,6 @@ static int write_result(struct run *run, const sbx_result *result, struct error 
         char *text;
         int r;
 
-        if (run->form == OUTPUT_RAW)
-                return 0;
         text = sbx_result_format(result, forms[run->form], report_is_colored(1), &failure);
         if (!text)
                 return report_take(err, failure);
@@ -115,7 +115,8 @@ static int write_result(struct run *run, const sbx_result *result, struct error 
 
 static int report_result(struct run *run, const sbx_result *result, struct error *err)
 {
-        int r = write_result(run, result, err);
+        int r = run->form == OUTPUT_RAW ? run_report_streams(result, run->quiet, err)
+                                        : write_result(run, result, err);
 
         if (r < 0)
                 return r;
@@ -154,6 +155,7 @@ static int run_main(const struct cli *cli, const struct options *options, struct
                 .cli = cli,
                 .options = options,
                 .quiet = options_given(options, "quiet"),
+                .code = { .fd = -1 },
                 .stdin_fd = -1,
         };
         int r = prepare(&run, err);
@@ -164,6 +166,7 @@ static int run_main(const struct cli *cli, const struct options *options, struct
         sbx_request_free(run.req);
         fd_close(run.stdin_fd);
         mem_free(run.code.data);
+        fd_close(run.code.fd);
         return r;
 }
 

@@ -11,7 +11,8 @@
 #include <string.h>
 
 int __snprintf_chk(char *buffer, size_t size, int flag, size_t room, const char *format, ...);
-int __vsnprintf_chk(char *buffer, size_t size, int flag, size_t room, const char *format, va_list args);
+int __vsnprintf_chk(char *buffer, size_t size, int flag, size_t room, const char *format,
+                    va_list args);
 int __sprintf_chk(char *buffer, int flag, size_t room, const char *format, ...);
 char *__strncpy_chk(char *to, const char *from, size_t length, size_t room);
 
@@ -21,7 +22,8 @@ static void check(size_t length, size_t room)
                 abort();
 }
 
-int __vsnprintf_chk(char *buffer, size_t size, int flag, size_t room, const char *format, va_list args)
+int __vsnprintf_chk(char *buffer, size_t size, int flag, size_t room, const char *format,
+                    va_list args)
 {
         (void)flag;
         check(size, room);

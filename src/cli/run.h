@@ -29,8 +29,9 @@ int run_check_combinations(const struct options *options, struct error *err);
 
 /* run_code.c: the code from exactly one source, and the program's standard input. */
 struct run_code {
-        char *data; /* owned */
+        char *data; /* owned; NULL where the code is in a file */
         size_t length;
+        int fd;     /* owned: that file, or -1 */
         const char *file_name; /* borrowed; NULL where the code has no name */
         bool from_stdin;
 };
@@ -70,6 +71,8 @@ int run_events_complete(struct run_events *events, const char *result_line, stru
 /* run_report.c: what is told about a run that ended, on stderr. */
 /* "sandbox: <message>" where the outcome needs words. */
 void run_report_outcome(const sbx_result *result, enum output_form form, bool quiet);
+/* For the raw form: what the compiler said, and that output was cut. */
+int run_report_streams(const sbx_result *result, bool quiet, struct error *err);
 /* The dim line of figures. */
 void run_report_figures(const sbx_result *result);
 /* Which backend, limits and protections there were. */

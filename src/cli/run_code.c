@@ -79,7 +79,8 @@ static int read_file(const char *path, struct run_code *code, struct error *err)
                 return error_set(err, SBX_EINVAL, "read '%s': %s",
                                  str_printable(path, shown, sizeof(shown)),
                                  S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
-        return fd_read_all(fd, CODE_MAX, "code", &code->data, &code->length, err);
+        code->fd = fd_take(&fd);
+        return 0;
 }
 
 static int read_standard_input(const struct cli *cli, struct run_code *code, struct error *err)

@@ -28,6 +28,82 @@ static int words_for(const char *status)
         return REPORT_UNLESS_QUIET;
 }
 
+static json_t *parse_result(const sbx_result *result, struct error *err)
+{
+        sbx_error *failure = NULL;
+        char *text = sbx_result_format(result, "jsonline", false, &failure);
+        json_t *root;
+
+        if (!text) {
+                (void)report_take(err, failure);
+                return NULL;
+        }
+        root = json_loads(text, JSON_ALLOW_NUL, NULL);
+        sbx_string_free(text);
+        if (!root)
+                (void)error_set_nomem(err);
+        return root;
+}
+
+static const char *text_of(const json_t *object, const char *key, const char *otherwise)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+
+        return text ? text : otherwise;
+}
+
+/* What the compiler said: in the raw form nobody else shows it. */
+static void write_compiler_output(const json_t *compile)
+{
+        static const char *const streams[] = { "stdout", "stderr" };
+
+        if (!str_equal(text_of(compile, "encoding", NULL), "utf-8"))
+                return;
+        for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+                const json_t *text = json_object_get(compile, streams[i]);
+
+                if (json_is_string(text)) /* a failure has nowhere to be told */
+                        (void)fd_write_all(2, json_string_value(text), json_string_length(text));
+        }
+}
+
+static void report_cut(const json_t *root, const char *stream, const char *title)
+{
+        const json_t *limit = json_object_get(json_object_get(root, "limits"), stream);
+        char flag[32], count[32], kept[UNITS_TEXT_MAX], written[UNITS_TEXT_MAX], line[160];
+
+        (void)snprintf(flag, sizeof(flag), "%s_truncated", stream);
+        (void)snprintf(count, sizeof(count), "%s_bytes", stream);
+        if (!json_is_true(json_object_get(root, flag)))
+                return;
+        (void)snprintf(line, sizeof(line), "%s: cut after the limit of %s, %s were written", title,
+                       units_format_size((uint64_t)json_number_value(limit), kept),
+                       units_format_size((uint64_t)json_number_value(json_object_get(root, count)),
+                                         written));
+        report_line(line, "--output-limit SIZE sets the limit");
+}
+
+int run_report_streams(const sbx_result *result, bool quiet, struct error *err)
+{
+        bool compile_failed = str_equal(sbx_result_status(result), "compile_error");
+        json_t *root;
+
+        if (quiet && !compile_failed)
+                return 0;
+        root = parse_result(result, err);
+        if (!root)
+                return err->code;
+        if (compile_failed)
+                write_compiler_output(json_object_get(root, "compile"));
+        /* Where the limit ended the program, that is the outcome, and told as such. */
+        if (!quiet && !str_equal(sbx_result_status(result), "output_limit")) {
+                report_cut(root, "stdout", "standard output");
+                report_cut(root, "stderr", "standard error");
+        }
+        json_decref(root);
+        return 0;
+}
+
 void run_report_outcome(const sbx_result *result, enum output_form form, bool quiet)
 {
         const char *status = sbx_result_status(result);
@@ -57,13 +133,6 @@ void run_report_figures(const sbx_result *result)
         (void)fd_write_all(2, line, (size_t)length); /* nowhere left to complain */
 }
 
-static const char *text_of(const json_t *object, const char *key, const char *otherwise)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : otherwise;
-}
-
 static void add_protections(struct strbuf *out, const json_t *protections)
 {
         size_t index;
@@ -76,7 +145,7 @@ static void add_protections(struct strbuf *out, const json_t *protections)
 
                 strbuf_addf(out, "%c %-18s%s%s%s\n", enforced ? '+' : '-',
                             text_of(item, "name", "?"),
-                            text_of(item, "by", enforced ? "" : "missing"), detail ? ": " : "",
+                            enforced ? text_of(item, "by", "") : "missing", detail ? ": " : "",
                             detail ? detail : "");
         }
 }
@@ -108,16 +177,10 @@ static void add_limits(struct strbuf *out, json_t *limits)
 int run_report_details(const sbx_result *result, struct error *err)
 {
         AUTO_STRBUF struct strbuf out = { 0 };
-        sbx_error *failure = NULL;
-        char *text = sbx_result_format(result, "jsonline", false, &failure);
-        json_t *root;
+        json_t *root = parse_result(result, err);
 
-        if (!text)
-                return report_take(err, failure);
-        root = json_loads(text, JSON_ALLOW_NUL, NULL);
-        sbx_string_free(text);
         if (!root)
-                return error_set_nomem(err);
+                return err->code;
         strbuf_addf(&out, "sandbox: run %s: %s %s, backend %s\n", text_of(root, "id", "?"),
                     text_of(root, "language", "?"), text_of(root, "version", ""),
                     text_of(root, "backend", "none"));

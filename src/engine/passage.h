@@ -4,9 +4,8 @@
 
 #include "backend/backend.h"
 #include "engine/engine.h"
+#include "engine/files.h"
 #include "plan/build.h"
-
-struct file_list; /* files.h */
 
 struct passage {
         struct engine *engine;
@@ -17,9 +16,13 @@ struct passage {
         struct language_tool tool;
         struct policy_values policy;  /* effective */
         char *workspace;              /* owned: resolved, or NULL */
+        struct file_list files_before; /* in that workspace */
         char *resolver;               /* owned: the host's resolv.conf, or NULL */
         const struct backend *backend;
-        int program_fd;               /* owned: the code, or what was compiled from it */
+        /* The code, or what was compiled from it; in one of three ways: */
+        const char *program_data;     /* bytes that travel with the plan, borrowed; or NULL */
+        int program_fd;               /* owned: a file that is copied in; or -1 */
+        char *program_path;           /* owned: a file of the host that is mounted; or NULL */
         size_t program_bytes;
 };
 
@@ -35,11 +38,11 @@ struct step_order {
         enum plan_step step;
         const struct limits *limits;
         struct result_step *outcome;
+        /* Called once every process of the step is dead and before its workspace goes. */
+        int (*collect)(struct passage *passage, int workspace_fd, struct error *err);
 };
-/* Runs it on the passage's backend. On return the workspace of the step is still open in
- * `*ret_workspace_fd` (or -1), for what is to be fetched from it; the caller closes it. */
-int step_run(struct passage *passage, const struct step_order *order, int *ret_workspace_fd,
-             struct error *err);
+/* Runs it on the passage's backend. */
+int step_run(struct passage *passage, const struct step_order *order, struct error *err);
 
 /* limits.c: what can be enforced, and what was. */
 int limits_check(const struct passage *passage, const struct limits *limits, struct error *err);

@@ -55,8 +55,10 @@ static void passage_done(struct passage *passage)
 {
         policy_values_done(&passage->policy);
         mem_free(passage->workspace);
+        files_done(&passage->files_before);
         mem_free(passage->resolver);
         fd_close(passage->program_fd);
+        mem_free(passage->program_path);
 }
 
 static void enter(struct engine *engine)

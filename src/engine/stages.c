@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { CODE_INLINE_MAX = 256 << 10 };
 
 static int unknown_language(const struct passage *passage, struct error *err)
 {
@@ -167,6 +170,44 @@ int passage_allow(struct passage *passage, struct error *err)
         return r;
 }
 
+/* A program file that everybody may run is mounted as it is: nothing is copied. */
+static char *mountable_path(const struct passage *passage)
+{
+        char link[64], path[PATH_MAX];
+        struct stat open_file, named;
+        ssize_t n;
+
+        if (!passage->language->executable)
+                return NULL;
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", passage->program_fd);
+        n = readlink(link, path, sizeof(path) - 1);
+        if (n <= 0)
+                return NULL;
+        path[n] = '\0';
+        if (fstat(passage->program_fd, &open_file) < 0 || (open_file.st_mode & 0005) != 0005 ||
+            lstat(path, &named) < 0 || named.st_dev != open_file.st_dev || named.st_ino != open_file.st_ino)
+                return NULL;
+        return mem_strdup(path);
+}
+
+/* The code travels with the plan where it is small, as a file where it is one or is large. */
+static int take_code(struct passage *passage, struct error *err)
+{
+        const struct request *request = passage->order->request;
+
+        passage->program_bytes = request->code_size;
+        if (request->code_fd >= 0) {
+                passage->program_fd = fcntl(request->code_fd, F_DUPFD_CLOEXEC, 3);
+                passage->program_path = passage->program_fd >= 0 ? mountable_path(passage) : NULL;
+        } else if (request->code_size <= CODE_INLINE_MAX) {
+                passage->program_data = request->code ? request->code : "";
+                return 0;
+        } else {
+                passage->program_fd = fd_memfile("code", request->code, request->code_size);
+        }
+        return passage->program_fd < 0 ? error_set_errno(err, "keep the code") : 0;
+}
+
 int passage_find_tool(struct passage *passage, struct error *err)
 {
         int r = language_find(passage->language, passage->engine->cache_dir, &passage->tool, err);
@@ -178,9 +219,5 @@ int passage_find_tool(struct passage *passage, struct error *err)
                 if (!passage->result->version)
                         return error_set_nomem(err);
         }
-        passage->program_bytes = passage->order->request->code_length;
-        passage->program_fd = fd_memfile("code", passage->order->request->code, passage->program_bytes);
-        if (passage->program_fd < 0)
-                return error_set_errno(err, "keep the code in memory");
-        return 0;
+        return take_code(passage, err);
 }

@@ -167,7 +167,7 @@ static unsigned next_number(struct engine *engine, bool *ret_sweep)
 }
 
 static int start_and_watch(struct passage *passage, const struct step_order *order, struct plan *plan,
-                           int *ret_workspace_fd, struct error *err)
+                           struct error *err)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
@@ -175,7 +175,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         struct backend_input input = {
                 .group_limits = { limits->memory_bytes, limits->processes, limits->cpus_milli },
                 .file_fds = { passage->program_fd },
-                .file_fd_count = 1,
+                .file_fd_count = passage->program_fd >= 0,
                 .empty_stdin = order->step == PLAN_STEP_COMPILE ||
                                (request->stdin_fd < 0 && request->stdin_length == 0),
         };
@@ -196,17 +196,16 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 passage->backend->describe(&run, plan, passage->result);
                 limits_describe(passage, &run, limits);
         }
-        run_finish(&run);
         if (r == 0)
                 r = explain(passage, &run, order->outcome, err);
-        if (r == 0)
-                *ret_workspace_fd = fd_take(&run.workspace_fd);
+        if (r == 0 && run.workspace_fd >= 0)
+                r = order->collect(passage, run.workspace_fd, err);
+        run_finish(&run);
         run_close(&run);
         return r;
 }
 
-int step_run(struct passage *passage, const struct step_order *order, int *ret_workspace_fd,
-             struct error *err)
+int step_run(struct passage *passage, const struct step_order *order, struct error *err)
 {
         char scratch[4096] = "";
         struct plan_input input = {
@@ -219,6 +218,8 @@ int step_run(struct passage *passage, const struct step_order *order, int *ret_w
                 .arguments = &passage->order->request->arguments,
                 .scratch = scratch,
                 .resolver = order->step == PLAN_STEP_RUN ? passage->resolver : NULL,
+                .program_data = passage->program_data,
+                .program_path = passage->backend == &backend_container ? passage->program_path : NULL,
                 .program_bytes = passage->program_bytes,
         };
         struct plan_draft draft;
@@ -233,7 +234,7 @@ int step_run(struct passage *passage, const struct step_order *order, int *ret_w
         passage->result->backend = passage->backend->name;
         r = complete_plan(passage, order->limits, &draft.plan, err);
         if (r == 0)
-                r = start_and_watch(passage, order, &draft.plan, ret_workspace_fd, err);
+                r = start_and_watch(passage, order, &draft.plan, err);
         plan_draft_done(&draft);
         if (scratch[0])
                 (void)tree_remove(scratch); /* gone already, unless the helper was killed */

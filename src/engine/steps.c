@@ -51,15 +51,14 @@ static size_t list_candidates(const struct policy_values *policy, enum policy_ba
 }
 
 /* Runs the step on the first backend that can; once one has, later steps stay with it. */
-static int run_somewhere(struct passage *passage, const struct step_order *order, int *ret_workspace_fd,
-                         struct error *err)
+static int run_somewhere(struct passage *passage, const struct step_order *order, struct error *err)
 {
         enum policy_backend candidates[2 * POLICY_BACKENDS_MAX + 1];
         size_t count = list_candidates(&passage->policy, candidates);
         int r = error_set(err, SBX_EUNAVAILABLE, "no backend is given");
 
         if (passage->backend)
-                return step_run(passage, order, ret_workspace_fd, err);
+                return step_run(passage, order, err);
         for (size_t i = 0; i < count; i++) {
                 passage->backend = find_backend(candidates[i]);
                 if (!passage->backend) {
@@ -68,7 +67,7 @@ static int run_somewhere(struct passage *passage, const struct step_order *order
                         error_hint(err, "use '--backend container', or '--fallback container'");
                         continue;
                 }
-                r = step_run(passage, order, ret_workspace_fd, err);
+                r = step_run(passage, order, err);
                 if (r != SBX_EREFUSED)
                         return r;
         }
@@ -84,6 +83,8 @@ static int fetch_program(struct passage *passage, int workspace_fd, struct error
         struct stat st;
         off_t offset = 0;
 
+        if (passage->result->compile.outcome != OUTCOME_OK)
+                return 0;
         if (from < 0 || fstat(from, &st) < 0)
                 return error_set_errno(err, "fetch the compiled program");
         if (st.st_size > COMPILED_MAX)
@@ -96,6 +97,7 @@ static int fetch_program(struct passage *passage, int workspace_fd, struct error
                         return error_set_errno(err, "keep the compiled program");
         fd_close(passage->program_fd);
         passage->program_fd = fd_take(&to);
+        passage->program_data = NULL;
         passage->program_bytes = (size_t)st.st_size;
         return 0;
 }
@@ -121,55 +123,58 @@ int passage_compile(struct passage *passage, struct error *err)
 {
         struct result *result = passage->result;
         struct limits limits = compiler_limits(passage);
-        struct step_order order = { PLAN_STEP_COMPILE, &limits, &result->compile };
-        AUTO_CLOSE int workspace_fd = -1;
+        struct step_order order = { PLAN_STEP_COMPILE, &limits, &result->compile, fetch_program };
         int r;
 
         if (!passage->language->compile.command[0])
                 return 0;
-        r = run_somewhere(passage, &order, &workspace_fd, err);
+        r = run_somewhere(passage, &order, err);
         if (r < 0)
                 return r;
         result->compiled = true;
         result->violation_count = 0; /* the compiler's are not the program's */
         if (result->compile.outcome == OUTCOME_OK)
-                return fetch_program(passage, workspace_fd, err);
+                return 0;
         result->run.outcome = result->compile.outcome == OUTCOME_CANCELLED ? OUTCOME_CANCELLED : OUTCOME_COMPILE_ERROR;
         result->run.exit_code = result->compile.exit_code;
         result->run.signal = result->compile.signal;
         return 0;
 }
 
-static int snapshot(const struct passage *passage, struct file_list *ret_list, struct error *err)
+static int list_before(struct passage *passage, struct error *err)
 {
         AUTO_CLOSE int fd = -1;
 
-        *ret_list = (struct file_list){ 0 };
         if (!passage->workspace)
                 return 0;
         fd = open(passage->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return error_set_errno(err, "open workspace '%s'", passage->workspace);
-        return files_list(fd, false, ret_list, err);
+        return files_list(fd, false, &passage->files_before, err);
+}
+
+static int compare_files(struct passage *passage, int workspace_fd, struct error *err)
+{
+        struct file_list after;
+        int r = files_list(workspace_fd, passage->workspace != NULL, &after, err);
+
+        if (r < 0)
+                return r;
+        r = files_compare(&passage->files_before, &after, passage->result, err);
+        files_done(&after);
+        return r;
 }
 
 int passage_run(struct passage *passage, struct error *err)
 {
-        struct step_order order = { PLAN_STEP_RUN, &passage->policy.limits, &passage->result->run };
-        struct file_list before, after = { 0 };
-        AUTO_CLOSE int workspace_fd = -1;
-        int r = snapshot(passage, &before, err);
+        const struct request *request = passage->order->request;
+        struct result_step *run = &passage->result->run;
+        struct step_order order = { PLAN_STEP_RUN, &passage->policy.limits, run, compare_files };
+        int r = list_before(passage, err);
 
         if (r < 0)
                 return r;
-        passage->result->run.out.passed_through = passage->order->request->output_fds[1] >= 0;
-        passage->result->run.err.passed_through = passage->order->request->output_fds[2] >= 0;
-        r = run_somewhere(passage, &order, &workspace_fd, err);
-        if (r == 0 && workspace_fd >= 0)
-                r = files_list(workspace_fd, passage->workspace != NULL, &after, err);
-        if (r == 0 && workspace_fd >= 0)
-                r = files_compare(&before, &after, passage->result, err);
-        files_done(&before);
-        files_done(&after);
-        return r;
+        run->out.passed_through = request->output_fds[1] >= 0;
+        run->err.passed_through = request->output_fds[2] >= 0;
+        return run_somewhere(passage, &order, err);
 }

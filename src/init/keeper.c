@@ -158,6 +158,8 @@ _Noreturn void keeper_run(struct init *init)
                 guest_run(init);
         for (int i = 0; i < 3; i++)
                 fd_close(i); /* the guest's streams must end with the guest */
+        /* Our own counters belong to root while we are not dumpable. */
+        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
         io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
         own = read_io(io_fd, &before);
         give_up_privileges(init);

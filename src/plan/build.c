@@ -160,7 +160,7 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         const struct language *language = input->language;
         bool compiling = input->step == PLAN_STEP_COMPILE;
         size_t most = count_paths(language->paths) + count_paths(language->compile.paths) +
-                      input->policy->mount_count + 1;
+                      input->policy->mount_count + 2;
 
         draft->mounts = mem_alloc(most * sizeof(*draft->mounts));
         if (!draft->mounts)
@@ -169,6 +169,8 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
                 add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
         for (const char *const *path = language->compile.paths; compiling && *path; path++)
                 add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
+        if (input->program_path)
+                add_mount(draft, PLAN_MOUNT_READ, input->program_path, keep(draft, "/code/", file_name(input)));
         if (input->resolver)
                 add_mount(draft, PLAN_MOUNT_READ, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */
@@ -190,8 +192,13 @@ static int add_files(const struct plan_input *input, struct plan_draft *draft)
         draft->files = mem_alloc((ARRAY_SIZE(etc_files) + 1) * sizeof(*draft->files));
         if (!draft->files || !path)
                 return -1;
-        draft->files[count++] = (struct plan_file){ .path = path, .mode = program ? 0755 : 0644,
-                                                    .fd_number = 1, .data = "" };
+        if (!input->program_path)
+                draft->files[count++] = (struct plan_file){
+                        .path = path, .mode = program ? 0755 : 0644,
+                        .fd_number = input->program_data ? 0 : 1,
+                        .data = input->program_data ? input->program_data : "",
+                        .length = input->program_data ? (uint32_t)input->program_bytes : 0,
+                };
         for (size_t i = 0; i < ARRAY_SIZE(etc_files) && input->kind == PLAN_CONTAINER; i++)
                 if (!etc_files[i].unless_host_network || !input->resolver)
                         draft->files[count++] = (struct plan_file){

@@ -26,7 +26,11 @@ struct plan_input {
         const struct strlist *arguments;
         const char *scratch;                /* local: the directory that holds everything */
         const char *resolver;               /* host network: the host's resolv.conf, or NULL */
-        size_t program_bytes;               /* size of what is put at {file} or {output} */
+        /* What is put at {file} or {output}: bytes, a file of the host, or else the plan's first
+         * file descriptor. */
+        const char *program_data;
+        const char *program_path;
+        size_t program_bytes;
 };
 
 struct plan_draft {

@@ -1,13 +1,17 @@
 #include "request/request.h"
+#include "base/fd.h"
 #include "base/str.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { FILE_NAME_MAX = 4095 }; /* a path: the kernel's own maximum */
 
 void request_init(struct request *req)
 {
-        *req = (struct request){ .stdin_fd = -1, .output_fds = { -1, -1, -1 } };
+        *req = (struct request){ .code_fd = -1, .stdin_fd = -1, .output_fds = { -1, -1, -1 } };
 }
 
 void request_done(struct request *req)
@@ -16,6 +20,7 @@ void request_done(struct request *req)
         mem_free(req->file_name);
         mem_free(req->name);
         mem_free(req->code);
+        fd_close(req->code_fd);
         mem_free(req->stdin_data);
         strlist_done(&req->arguments);
         request_init(req);
@@ -73,19 +78,65 @@ int request_set_language(struct request *req, const char *language, struct error
         return r < 0 ? r : replace_text(&req->language, language, err);
 }
 
-int request_set_code(struct request *req, const void *code, size_t length, struct error *err)
+static int check_code_size(uint64_t size, struct error *err)
 {
         int r;
 
-        if (length > REQUEST_CODE_MAX) {
-                r = error_set(err, SBX_ETOOBIG, "the code has %zu bytes, the maximum is %d MiB",
-                              length, REQUEST_CODE_MAX >> 20);
-                error_hint(err, "give large data by --stdin or --volume instead of in the code");
+        if (size <= REQUEST_CODE_MAX)
+                return 0;
+        r = error_set(err, SBX_ETOOBIG, "the code has %llu bytes, the maximum is %d MiB",
+                      (unsigned long long)size, REQUEST_CODE_MAX >> 20);
+        error_hint(err, "give large data by --stdin or --volume instead of in the code");
+        return r;
+}
+
+static void forget_code_fd(struct request *req)
+{
+        fd_close(req->code_fd);
+        req->code_fd = -1;
+}
+
+int request_set_code(struct request *req, const void *code, size_t length, struct error *err)
+{
+        int r = check_code_size(length, err);
+
+        if (r < 0)
                 return r;
-        }
         if (!code && length > 0)
                 return error_set(err, SBX_EINVAL, "no code was given");
-        return replace_bytes(&req->code, &req->code_length, code, length, err);
+        r = replace_bytes(&req->code, &req->code_length, code, length, err);
+        if (r < 0)
+                return r;
+        forget_code_fd(req);
+        req->code_size = length;
+        return 0;
+}
+
+int request_set_code_fd(struct request *req, int fd, struct error *err)
+{
+        AUTO_CLOSE int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        char peek[REQUEST_CODE_PEEK];
+        struct stat st;
+        ssize_t n;
+        int r;
+
+        if (copy < 0 || fstat(copy, &st) < 0)
+                return error_set_errno(err, "descriptor %d with the code", fd);
+        if (!S_ISREG(st.st_mode))
+                return error_set(err, SBX_EINVAL, "the code is not in a regular file");
+        r = check_code_size((uint64_t)st.st_size, err);
+        if (r < 0)
+                return r;
+        n = pread(copy, peek, sizeof(peek), 0);
+        if (n < 0)
+                return error_set_errno(err, "read the code");
+        r = replace_bytes(&req->code, &req->code_length, peek, (size_t)n, err);
+        if (r < 0)
+                return r;
+        forget_code_fd(req);
+        req->code_fd = fd_take(&copy);
+        req->code_size = (size_t)st.st_size;
+        return 0;
 }
 
 int request_set_file_name(struct request *req, const char *name, struct error *err)

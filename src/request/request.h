@@ -13,6 +13,7 @@
 
 enum {
         REQUEST_CODE_MAX = 32 << 20,    /* bytes of code */
+        REQUEST_CODE_PEEK = 4096,       /* of a file, to find the language */
         REQUEST_STDIN_MAX = 1 << 30,    /* bytes of standard input held in memory */
         REQUEST_STRING_MAX = 128 << 10, /* one argument or variable: the kernel's own maximum */
         REQUEST_STRINGS_MAX = 1 << 20,  /* all arguments and variables together */
@@ -25,6 +26,9 @@ struct request {
         char *name;      /* owned, or NULL */
         char *code;      /* owned, NUL-terminated after code_length */
         size_t code_length;
+        int code_fd;       /* owned: a regular file with all of the code, or -1; `code` then holds
+                            * its first bytes, for finding the language */
+        size_t code_size;  /* of the whole code */
         struct strlist arguments;
         size_t argument_bytes; /* of all arguments and their pointers, held against the maximum */
         char *stdin_data; /* owned, or NULL: empty */
@@ -38,6 +42,8 @@ void request_init(struct request *req);
 void request_done(struct request *req);
 int request_set_language(struct request *req, const char *language, struct error *err);
 int request_set_code(struct request *req, const void *code, size_t length, struct error *err);
+/* Takes a copy of the descriptor. */
+int request_set_code_fd(struct request *req, int fd, struct error *err);
 int request_set_file_name(struct request *req, const char *name, struct error *err);
 int request_set_name(struct request *req, const char *name, struct error *err);
 int request_add_argument(struct request *req, const char *argument, struct error *err);

@@ -10,14 +10,14 @@ import time
 import yaml
 
 from helpers.compiler import compile_static
-from helpers.program import REPOSITORY, SLOWNESS, reachable_by_all
+from helpers.program import REPOSITORY, SLOWNESS, reachable_by_all, remove_tree
 
 HERE = pathlib.Path(__file__).resolve().parent
 ATTACKS = pathlib.Path(os.environ.get("SANDBOX_ATTACK_DIR", REPOSITORY / "build/attacks"))
 LANGUAGES = {".py": "python", ".sh": "shell", ".c": "c"}
 DEFAULT_FLAGS = {"-t": "10s", "-m": "128M", "--processes": "32", "--disk": "16M"}
 KNOWN_KEYS = {"reason", "flags", "expect", "arch", "inherit", "stdin", "setup", "caller_env", "form", "mode",
-              "workspace", "max_seconds", "output_max"}
+              "workspace", "max_seconds", "output_max", "kernel_memory"}
 KNOWN_EXPECTATIONS = {"status", "refused", "stdout_contains", "stdout_not_contains", "output_any", "exit_code", "users"}
 OWNED_ID = "#include <stdio.h>\n#include <unistd.h>\nint main(void)\n{\n        printf(\"%d\\n\", geteuid());\n}\n"
 EVIL_TOOL = "#!/bin/sh\necho EVIL ran >&2\ncat @CANARY_TMP@ && echo ESCAPED read >&2\nexit 1\n"
@@ -125,9 +125,16 @@ class Case:
         finally:
             for fd in inherited:
                 os.close(fd)
-            shutil.rmtree(place, ignore_errors=True)
+            remove_tree(place)
         faults = self.faults(outcome, seconds)
         return outcome, faults + (["the file behind standard input was changed"] if changed_input else [])
+
+    def is_beyond_the_monitor(self, outcome):
+        """Memory of the kernel's own is counted by control groups alone; the result says who counts."""
+        if not self.data.get("kernel_memory"):
+            return False
+        by = {protection["name"]: protection["by"] for protection in outcome.json["protections"]}
+        return by["memory"] == "monitor"
 
     def _streams(self, outcome):
         if self.data.get("form") == "text":

@@ -70,8 +70,8 @@ class Outcome:
         return self.stderr.decode("utf-8", "replace")
 
     def __repr__(self):
-        return (f"exit {self.exit_code} of {[str(a)[:200] for a in self.args]}\n"
-                f"stdout: {self.stdout[:3000]!r}\nstderr: {self.stderr[:3000]!r}")
+        words = [str(word)[:80] for word in self.args]
+        return f"exit {self.exit_code} of {words[:40]}\nstdout: {self.stdout[:900]!r}\nstderr: {self.stderr[:900]!r}"
 
 
 class Program:
@@ -181,5 +181,11 @@ def make_program(user):
     return program
 
 
+def remove_tree(path):
+    """Removes a directory, also one that is deeper than Python's recursion goes."""
+    subprocess.run(["chmod", "-R", "u+rwX", path], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["rm", "-rf", path], check=False)
+
+
 def remove_program(program):
-    shutil.rmtree(program.directory, ignore_errors=True)
+    remove_tree(program.directory)

@@ -5,9 +5,10 @@ int main(void)
         dprintf(1, "TRYING\n");
         for (int i = 0; i < 10; i++)
                 if (fork() == 0) {
-                        char *block = malloc(20 << 20);
+                        volatile char *block = malloc(20 << 20);
 
-                        memset(block, 1, 20 << 20);
+                        for (int at = 0; at < 20 << 20; at += 4096)
+                                block[at] = 1;
                         for (;;)
                                 pause();
                 }
