@@ -131,6 +131,61 @@ static void add_sockets(scmp_filter_ctx ctx)
                 }
 }
 
+/* A file with a set-user-id or set-group-id bit, left in a workspace of the host's, would be a
+ * program that runs as the workspace's owner. The argument that carries the mode: */
+static const struct {
+        const char *name;
+        unsigned argument;
+} mode_calls[] = {
+        { "chmod", 1 }, { "fchmod", 1 }, { "fchmodat", 2 }, { "creat", 1 },
+};
+
+/* These have a mode only where they make a file; else the argument may hold anything. */
+static const struct {
+        const char *name;
+        unsigned flags, mode;
+} open_calls[] = {
+        { "open", 1, 2 }, { "openat", 2, 3 },
+};
+
+static void add_opens(scmp_filter_ctx ctx)
+{
+        static const uint64_t bits[] = { S_ISUID, S_ISGID }, makers[] = { O_CREAT, O_TMPFILE & ~O_DIRECTORY };
+
+        for (size_t i = 0; i < sizeof(open_calls) / sizeof(open_calls[0]); i++) {
+                const char *name = open_calls[i].name;
+                unsigned flags = open_calls[i].flags, mode = open_calls[i].mode;
+
+                add_one(ctx, SCMP_ACT_ALLOW, name, SCMP_CMP(mode, SCMP_CMP_MASKED_EQ, S_ISUID | S_ISGID, 0));
+                add_one(ctx, SCMP_ACT_ALLOW, name,
+                        SCMP_CMP(flags, SCMP_CMP_MASKED_EQ, makers[0] | makers[1], 0));
+                for (size_t rule = 0; rule < 4; rule++) {
+                        uint64_t bit = bits[rule / 2], maker = makers[rule % 2];
+                        struct scmp_arg_cmp args[] = {
+                                SCMP_CMP(flags, SCMP_CMP_MASKED_EQ, maker, maker),
+                                SCMP_CMP(mode, SCMP_CMP_MASKED_EQ, bit, bit),
+                        };
+
+                        add(ctx, SCMP_ACT_ERRNO(EPERM), name, 2, args);
+                }
+        }
+}
+
+static void add_modes(scmp_filter_ctx ctx)
+{
+        static const uint64_t bits[] = { S_ISUID, S_ISGID };
+
+        for (size_t i = 0; i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
+                unsigned argument = mode_calls[i].argument;
+
+                add_one(ctx, SCMP_ACT_ALLOW, mode_calls[i].name,
+                        SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, S_ISUID | S_ISGID, 0));
+                for (size_t bit = 0; bit < 2; bit++)
+                        add_one(ctx, SCMP_ACT_ERRNO(EPERM), mode_calls[i].name,
+                                SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, bits[bit], bits[bit]));
+        }
+}
+
 static void add_conditional(scmp_filter_ctx ctx)
 {
         uint64_t all = 0;
@@ -163,6 +218,8 @@ static void add_conditional(scmp_filter_ctx ctx)
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
         add_sockets(ctx);
+        add_modes(ctx);
+        add_opens(ctx);
 }
 
 static scmp_filter_ctx new_filter(uint32_t default_action)

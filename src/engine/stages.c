@@ -45,7 +45,9 @@ int passage_identify(struct passage *passage, struct error *err)
         result->language = mem_strdup(passage->language->name);
         result->title = mem_strdup(passage->language->title);
         result->name = request->name ? mem_strdup(request->name) : NULL;
-        return result->language && result->title ? 0 : error_set_nomem(err);
+        if (!result->language || !result->title || (request->name && !result->name))
+                return error_set_nomem(err);
+        return 0;
 }
 
 /* What the policy can say that this build cannot do: refused, never passed over. */

@@ -80,8 +80,11 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         plan->uid_span = identity->uid_span;
         plan->host_uid = identity->host_uid;
         plan->pin_cpus = limits_pinned_cpus(passage, limits);
-        if (identity->uid_span > 0 || (container && counts_by_namespace()))
+        /* Where a control group counts processes it also counts refusals, and must be the first. */
+        if (passage->engine->site.parent_fds[CGROUP_PIDS] < 0 &&
+            (identity->uid_span > 0 || (container && counts_by_namespace())))
                 plan->processes = limits->processes;
+        plan->memory_bytes = limits->memory_bytes;
         return take_owner(passage, plan, err);
 }
 

@@ -82,6 +82,20 @@ static size_t list_tree(int proc, long root, long *pids)
         return count;
 }
 
+/* Page tables are memory too, and grow without any page being resident. */
+static uint64_t page_table_bytes(int proc, long pid)
+{
+        char path[32], text[4096];
+        const char *line;
+        unsigned long long kib;
+
+        (void)snprintf(path, sizeof(path), "%ld/status", pid);
+        if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0)
+                return 0;
+        line = strstr(text, "\nVmPTE:");
+        return line && sscanf(line + 7, "%llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
 /* Proportional memory of one process: shared pages count by their share. False: not to be read. */
 static bool read_shares(int proc, long pid, uint64_t *ret_all, uint64_t *ret_shared_files)
 {
@@ -194,8 +208,10 @@ static struct totals sum_processes(struct watch *watch)
         count = run->proc_fd >= 0 ? list_all(proc, pids) : list_tree(proc, run->keeper_pid, pids);
         for (size_t i = 0; i < count; i++) {
                 (void)add_process(proc, pids[i], &totals); /* it may have ended meanwhile */
-                if (watch->sums_memory)
+                if (watch->sums_memory) {
+                        used += page_table_bytes(proc, pids[i]);
                         add_memfiles(proc, pids[i], files);
+                }
         }
         if (totals.processes > 0)
                 totals.processes--; /* the keeper is ours */

@@ -62,6 +62,7 @@ static const char *file_name(const struct plan_input *input)
 static int add_argument(const struct plan_input *input, struct plan_draft *draft, const char *word)
 {
         AUTO_STRBUF struct strbuf path = { 0 };
+        const char *placed;
 
         if (str_equal(word, "{tool}"))
                 return strlist_add(&draft->arguments, input->tool);
@@ -72,7 +73,8 @@ static int add_argument(const struct plan_input *input, struct plan_draft *draft
                             input->language->compile.output);
         else
                 return strlist_add(&draft->arguments, word);
-        return path.failed ? -1 : strlist_add(&draft->arguments, place(input, draft, path.data));
+        placed = path.failed ? NULL : place(input, draft, path.data);
+        return placed ? strlist_add(&draft->arguments, placed) : -1;
 }
 
 static int add_arguments(const struct plan_input *input, struct plan_draft *draft)
@@ -161,16 +163,17 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         bool compiling = input->step == PLAN_STEP_COMPILE;
         size_t most = count_paths(language->paths) + count_paths(language->compile.paths) +
                       input->policy->mount_count + 2;
+        const char *program = keep(draft, "/code/", file_name(input));
 
         draft->mounts = mem_alloc(most * sizeof(*draft->mounts));
-        if (!draft->mounts)
+        if (!draft->mounts || !program)
                 return -1;
         for (const char *const *path = language->paths; *path; path++)
                 add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
         for (const char *const *path = language->compile.paths; compiling && *path; path++)
                 add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
         if (input->program_path)
-                add_mount(draft, PLAN_MOUNT_READ, input->program_path, keep(draft, "/code/", file_name(input)));
+                add_mount(draft, PLAN_MOUNT_READ, input->program_path, program);
         if (input->resolver)
                 add_mount(draft, PLAN_MOUNT_READ, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */

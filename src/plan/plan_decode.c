@@ -83,8 +83,10 @@ static const char *get_string(struct cursor *cursor)
 static const char *get_path(struct cursor *cursor)
 {
         const char *path = get_string(cursor);
+        size_t length = strlen(path);
 
-        if (!cursor->fault && (path[0] != '/' || strstr(path, "/../") || strlen(path) >= 4096))
+        if (!cursor->fault && (path[0] != '/' || strstr(path, "/../") || length >= 4096 ||
+                               (length >= 3 && strcmp(path + length - 3, "/..") == 0)))
                 fail(cursor, "a path is not absolute and plain");
         return path;
 }
@@ -107,7 +109,8 @@ static void *get_array(struct cursor *cursor, uint32_t count, size_t item)
 static const char **get_list(struct cursor *cursor, uint32_t *ret_count)
 {
         uint32_t count = get_u32(cursor);
-        const char **items = get_array(cursor, count < PLAN_LIST_MAX ? count + 1 : count, sizeof(*items));
+        /* One more, for the NULL at the end; a list without room for it is too long. */
+        const char **items = get_array(cursor, count < PLAN_LIST_MAX ? count + 1 : UINT32_MAX, sizeof(*items));
 
         if (!items)
                 return NULL;

@@ -160,19 +160,25 @@ static int merge_mounts(struct policy_values *base, const struct policy_values *
 static int merge_env(struct policy_values *base, const struct policy_values *over,
                      const struct policy_key *key)
 {
+        /* Those of one layer are unique among themselves: each meets only what was there before. */
+        struct strlist before = base->env;
+
         for (size_t i = 0; i < over->env.count; i++) {
                 const char *entry = over->env.items[i];
-                size_t index = policy_env_find(&base->env, entry, strcspn(entry, "="));
+                size_t index = policy_env_find(&before, entry, strcspn(entry, "="));
                 char *copy;
 
-                if (index == base->env.count) {
+                if (index == before.count) {
                         if (strlist_add(&base->env, entry) < 0)
                                 return -1;
+                        base->env_bytes += strlen(entry) + 1;
+                        before.items = base->env.items; /* it may have moved */
                         continue;
                 }
                 copy = mem_strdup(entry);
                 if (!copy)
                         return -1;
+                base->env_bytes += strlen(copy) - strlen(base->env.items[index]);
                 mem_free(base->env.items[index]);
                 base->env.items[index] = copy;
         }
@@ -206,11 +212,7 @@ static void imply_network_mode(struct policy_values *base, const struct policy_v
 /* The sums are bounded again here: each layer keeps the maximum, two of them may pass it. */
 static int check_sums(const struct policy_values *values, struct error *err)
 {
-        size_t bytes = 0;
-
-        for (size_t i = 0; i < values->env.count; i++)
-                bytes += strlen(values->env.items[i]) + 1;
-        if (bytes > REQUEST_STRINGS_MAX)
+        if (values->env_bytes > REQUEST_STRINGS_MAX)
                 return error_set(err, SBX_EPOLICY,
                                  "the environment is larger than %d KiB in all layers together",
                                  REQUEST_STRINGS_MAX >> 10);

@@ -70,6 +70,7 @@ struct policy_values {
         size_t mount_count;
         size_t mount_capacity;
         struct strlist env; /* "K=V"; a later layer's K replaces an earlier one's */
+        size_t env_bytes;   /* of all of them, terminators included */
         enum policy_analysis analysis_mode;
         enum policy_store store_code;
 };

@@ -188,16 +188,17 @@ static int check_env_name(const char *name, struct error *err)
 }
 
 /* `replaced` is the index of the entry that goes away, or the count. */
-static int check_env_size(const struct strlist *env, const char *name, size_t added,
+static int check_env_size(const struct policy_values *values, const char *name, size_t added,
                           size_t replaced, struct error *err)
 {
-        size_t sum = added;
+        const struct strlist *env = &values->env;
+        size_t sum = values->env_bytes + added;
 
         if (added > REQUEST_STRING_MAX)
                 return error_set(err, SBX_EINVAL, "env.%.64s is larger than %d KiB", name,
                                  REQUEST_STRING_MAX >> 10);
-        for (size_t i = 0; i < env->count; i++)
-                sum += i == replaced ? 0 : strlen(env->items[i]) + 1;
+        if (replaced < env->count)
+                sum -= strlen(env->items[replaced]) + 1;
         if (sum > REQUEST_STRINGS_MAX)
                 return error_set(err, SBX_EINVAL, "the environment is larger than %d KiB",
                                  REQUEST_STRINGS_MAX >> 10);
@@ -218,7 +219,7 @@ int policy_add_env(struct policy_values *values, const char *name, const char *v
         if (r < 0)
                 return r;
         index = policy_env_find(&values->env, name, length);
-        r = check_env_size(&values->env, name, length + strlen(value) + 2, index, err);
+        r = check_env_size(values, name, length + strlen(value) + 2, index, err);
         if (r < 0)
                 return r;
         strbuf_adds(&entry, name);
@@ -228,11 +229,13 @@ int policy_add_env(struct policy_values *values, const char *name, const char *v
         if (!text)
                 return error_set_nomem(err);
         if (index < values->env.count) {
+                values->env_bytes -= strlen(values->env.items[index]) + 1;
                 mem_free(values->env.items[index]);
                 values->env.items[index] = TAKE(text);
         } else if (strlist_add(&values->env, text) < 0) {
                 return error_set_nomem(err);
         }
+        values->env_bytes += length + strlen(value) + 2;
         values->given |= policy_field_bit(FIELD_ENV);
         return 0;
 }

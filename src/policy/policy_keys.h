@@ -33,7 +33,7 @@ enum {
         POLICY_KEY_MAX = 1024,        /* bytes of a key in a file */
         POLICY_ENV_NAME_MAX = 255,    /* bytes of a variable's name */
         POLICY_PATH_MAX = 4095,       /* bytes of a path: the kernel's own maximum */
-        POLICY_ENV_MAX = 20000,       /* variables */
+        POLICY_ENV_MAX = 12000,       /* variables */
         POLICY_ALLOW_MAX = 1024,      /* network destinations */
         POLICY_LANGUAGES_MAX = 64,    /* blocks for single languages */
         POLICY_RULES_MAX = 1024,      /* analysis rules in one list */

@@ -173,12 +173,10 @@ def test_forks_beyond_the_limit_are_the_process_limit(sandbox):
 
 
 def test_threads_beyond_the_limit_are_the_process_limit(sandbox):
-    code = ("import threading, time\nfor _ in range(200): threading.Thread(target=time.sleep, args=(30,)).start()\n"
+    code = ("import threading, time\nfor _ in range(200): threading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
             "print('escaped')\n")
     result = sandbox.python(code, "--processes", "16", "-t", "20s")
-    assert result["status"] in ("process_limit", "timeout")
-    assert "escaped" not in result["stdout"]
-    assert result["status"] == "process_limit", result["message"]
+    assert (result["status"], result["stdout"]) == ("process_limit", ""), result["message"]
 
 
 def test_processes_below_the_limit_are_free(sandbox):

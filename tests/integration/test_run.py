@@ -105,7 +105,8 @@ def test_the_programs_own_exit_code_comes_back(sandbox, code):
 
 @pytest.mark.parametrize("signal", [1, 2, 3, 4, 6, 8, 9, 11, 13, 14, 15, 31, 34, 64])
 def test_a_signal_is_told(sandbox, signal):
-    result = sandbox.shell(f"ulimit -c 0; kill -{signal} $$; sleep 5")
+    code = f"import os, signal; {signal} in (9,) or signal.signal({signal}, signal.SIG_DFL); os.kill(os.getpid(), {signal})"
+    result = sandbox.python(code)
     assert (result["status"], result["signal"], result["exit_code"]) == ("signaled", signal, None)
     assert result["_exit"] == 128 + signal
 
@@ -165,11 +166,6 @@ def test_code_with_nul_bytes_arrives_as_it_is(sandbox, place):
     path = sandbox.make_file(place / "nul.sh", b"cat /code/main.sh | wc -c\nexit 0\n\0\0\0tail\n")
     result = sandbox.run_json(str(path))
     assert result["stdout"].strip() == str(path.stat().st_size)
-
-
-def test_python_code_with_a_nul_byte_is_the_programs_failure(sandbox, place):
-    path = sandbox.make_file(place / "nul.py", b"print(1)\n\0\n")
-    assert sandbox.run_json(str(path))["status"] == "failed"
 
 
 @pytest.mark.parametrize("name", [b"with space.py", b"new\nline.py", b"inv\xff\xfealid.py", "umlaut-ü.py".encode(),

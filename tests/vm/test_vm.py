@@ -17,14 +17,15 @@ import precompiled
 
 HERE = pathlib.Path(__file__).parent
 PYTEST = ["python3", "-m", "pytest", "-q", "-ra", "--tb=short", "-p", "precompiled"]
+AS_ROOT = ["-k", "not [user"]  # The other machines have the ordinary users.
 LIMITS = ["tests/integration/test_limits.py"]
 ESCAPES = ["tests/escape"]
 DELEGATED = ["systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"]
 BOOT_SECONDS = 60
 
-# Name: option of run, command before pytest, suites, seconds.
+# Name: option of run, command before pytest, arguments of pytest, seconds.
 MACHINES = {
-    "root": ([], [], LIMITS + ESCAPES, 900),
+    "root": ([], [], LIMITS + ESCAPES + AS_ROOT, 600),
     "user-delegated": (["--user"], [], LIMITS + ESCAPES, 600),
     "user-plain": (["--user-plain"], [], LIMITS, 300),
     "systemd-scope": (["--systemd"], DELEGATED, LIMITS, 300),

@@ -327,7 +327,7 @@ static void very_many_variables_are_refused_at_once(void **state)
         for (int i = 0; i < 60000; i++)
                 strbuf_addf(&text, " A%d: 1\n", i);
         refuses_at(text.data, text.length,
-                   "p.yaml:4098:2: ", "more than 4096 environment variables", NULL);
+                   "p.yaml:12002:2: ", "more than 12000 environment variables", NULL);
         strbuf_done(&text);
 }
 
