@@ -109,10 +109,12 @@ void run_terminate(struct run *run)
 
 void run_kill(struct run *run)
 {
-        /* Without a keeper yet, the end of the connection tells the helper to give up. */
-        if (run->keeper_pidfd >= 0)
-                (void)sys_pidfd_send_signal(run->keeper_pidfd, run->kill_signal);
-        else if (run->socket >= 0)
+        /* Without a keeper yet, or where we may not signal it, the end of the connection tells the
+         * helper to give up. */
+        if (run->keeper_pidfd >= 0 &&
+            (sys_pidfd_send_signal(run->keeper_pidfd, run->kill_signal) == 0 || errno == ESRCH))
+                return;
+        if (run->socket >= 0)
                 (void)shutdown(run->socket, SHUT_RDWR);
 }
 

@@ -1,4 +1,4 @@
-/* Starting a run: group, pipes, helper, order; in this order, undone in reverse. */
+/* Starting a run: helper, group, pipes, order; in this order, undone in reverse. */
 #include "backend/backend.h"
 #include "backend/child.h"
 #include "base/fd.h"
@@ -136,9 +136,10 @@ int backend_start(const struct backend *backend, const struct backend_host *host
 
         run_init(run);
         run->kill_signal = plan->kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
-        r = cgroup_open(host->site, host->number, &input->group_limits, &run->group, err);
+        /* The helper starts up on another CPU while the rest is prepared; it waits for the order. */
+        r = start_helper(host->init_path, run, err);
         if (r == 0)
-                r = start_helper(host->init_path, run, err);
+                r = cgroup_open(host->site, host->number, &input->group_limits, &run->group, err);
         if (r == 0)
                 r = open_streams(run, &parcel, input->empty_stdin, err);
         if (r == 0)

@@ -11,6 +11,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The guest may have taken its own rights away: without them a directory can neither be read nor moved. */
+static void open_up(int parent, const char *name)
+{
+        struct stat st;
+
+        if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+                (void)fchmodat(parent, name, 0700, 0);
+}
+
+/* Moves a directory up into `top` under the next number that is free there. */
+static bool hoist(int top, int dir, const char *entry, unsigned *number)
+{
+        char name[32];
+
+        open_up(dir, entry);
+        do
+                (void)snprintf(name, sizeof(name), ".sandbox-%u", (*number)++);
+        while (renameat(dir, entry, top, name) < 0 && (errno == ENOTEMPTY || errno == EEXIST) && *number);
+        return faccessat(dir, entry, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
 /* Removes what a directory holds. A subdirectory that is not empty is moved up into `top` under a
  * number, so that neither the depth nor the length of paths grows. Whether anything was left there. */
 static bool empty_directory(int top, int dir, unsigned *number)
@@ -22,7 +43,6 @@ static bool empty_directory(int top, int dir, unsigned *number)
         while ((n = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
                 for (long at = 0; at < n;) {
                         const struct dirent *entry = (const struct dirent *)(buffer + at);
-                        char name[32];
 
                         at += entry->d_reclen;
                         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -30,12 +50,7 @@ static bool empty_directory(int top, int dir, unsigned *number)
                         if (unlinkat(dir, entry->d_name, 0) == 0 ||
                             unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0)
                                 continue;
-                        if (dir == top) {
-                                hoisted = true;
-                                continue;
-                        }
-                        (void)snprintf(name, sizeof(name), ".sandbox-%u", (*number)++);
-                        hoisted |= renameat(dir, entry->d_name, top, name) == 0;
+                        hoisted |= dir == top || hoist(top, dir, entry->d_name, number);
                 }
         return hoisted;
 }
@@ -52,14 +67,11 @@ static bool empty_children(int top, unsigned *number)
                 for (long at = 0; at < n;) {
                         const struct dirent *entry = (const struct dirent *)(buffer + at);
                         AUTO_CLOSE int dir = -1;
-                        struct stat st;
 
                         at += entry->d_reclen;
                         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
                                 continue;
-                        /* The guest may have taken its own rights away. */
-                        if (fstatat(top, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-                                (void)fchmodat(top, entry->d_name, 0700, 0);
+                        open_up(top, entry->d_name);
                         dir = openat(top, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                         if (dir >= 0)
                                 (void)empty_directory(top, dir, number);

@@ -24,6 +24,7 @@ struct passage {
         int program_fd;               /* owned: a file that is copied in; or -1 */
         char *program_path;           /* owned: a file of the host that is mounted; or NULL */
         size_t program_bytes;
+        bool is_static;               /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */

@@ -1,5 +1,6 @@
 /* The stages before anything runs: language, policy, paths, tool, backend. */
 #include "engine/passage.h"
+#include "engine/elf.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -221,5 +222,7 @@ int passage_find_tool(struct passage *passage, struct error *err)
                 if (!passage->result->version)
                         return error_set_nomem(err);
         }
+        passage->is_static = passage->language->executable &&
+                             elf_is_static(passage->order->request->code, passage->order->request->code_length);
         return take_code(passage, err);
 }

@@ -218,6 +218,7 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
                 .limits = order->limits,
                 .language = passage->language,
                 .tool = passage->tool.path,
+                .self_contained = passage->is_static,
                 .arguments = &passage->order->request->arguments,
                 .scratch = scratch,
                 .resolver = order->step == PLAN_STEP_RUN ? passage->resolver : NULL,
@@ -230,10 +231,14 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
 
         if (r == 0 && input.kind == PLAN_LOCAL)
                 r = make_scratch(scratch, sizeof(scratch), err);
-        if (r == 0)
-                r = plan_build(&input, &draft, err);
         if (r < 0)
                 return r;
+        r = plan_build(&input, &draft, err);
+        if (r < 0) {
+                if (scratch[0])
+                        (void)tree_remove(scratch); /* just made, and empty */
+                return r;
+        }
         passage->result->backend = passage->backend->name;
         r = complete_plan(passage, order->limits, &draft.plan, err);
         if (r == 0)

@@ -20,7 +20,7 @@ static int map_user(struct init *init)
 {
         if (!init->plan.user_namespace)
                 return 0;
-        return namespace_map_self(init->host_proc, 0, init->outer_uid, 0, init->outer_gid);
+        return namespace_map_self(init->host_proc, 0, init->outer_uid, 0, init->outer_gid) < 0 ? -1 : 0;
 }
 
 static int make_group_namespace(struct init *init)
@@ -58,13 +58,9 @@ static int limit_shared_memory(struct init *init)
         return 0;
 }
 
-static int loopback_up(struct init *init)
-{
-        return init->plan.network == PLAN_NETWORK_LOCALHOST ? namespace_loopback_up() : 0;
-}
-
 static const struct step steps[] = {
         { STAGE_GROUP, keeper_enter_groups, true },
+        { STAGE_NETWORK, network_begin, true },
         { STAGE_USER_MAP, map_user, true },
         { STAGE_GROUP_NAMESPACE, make_group_namespace, false },
         { STAGE_PRIVATE, make_private, true },
@@ -77,7 +73,7 @@ static const struct step steps[] = {
         { STAGE_FILES, root_files, true },
         { STAGE_PIVOT, pivot, true },
         { STAGE_HOSTNAME, set_hostname, false },
-        { STAGE_LOOPBACK, loopback_up, true },
+        { STAGE_NETWORK, network_enter, true },
         { STAGE_IPC, limit_shared_memory, false },
 };
 

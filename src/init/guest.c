@@ -107,12 +107,17 @@ static int become_guest(struct init *init)
 static int make_guest_namespace(struct init *init)
 {
         uint32_t outer_gid = init->change_uid ? init->guest_uid : init->plan.user_namespace ? 0 : getegid();
+        int written;
 
         if (init->plan.kind == PLAN_LOCAL)
                 return 0;
         if (unshare(CLONE_NEWUSER) < 0)
                 return -1;
-        return namespace_map_self(init->host_proc, GUEST_ID, init->guest_uid, GUEST_ID, outer_gid);
+        written = namespace_map_self(init->host_proc, GUEST_ID, init->guest_uid, GUEST_ID, outer_gid);
+        if (written < 0)
+                return -1;
+        init->report.io_write_bytes = (uint64_t)written; /* ours, not the program's */
+        return 0;
 }
 
 static int drop_capabilities(struct init *init)

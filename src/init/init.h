@@ -43,8 +43,11 @@ struct init {
         uint32_t guest_uid;     /* as this process's user namespace calls it */
         uint32_t keeper_uid;
         bool change_uid;
+        pid_t network_maker;    /* the child that makes the network namespace */
+        int network_pair[2];    /* on which it hands it over; the first is -1 where there is none */
         struct report report;   /* what is known so far */
-        int trees[TREES_MAX];   /* detached mounts on their way to their place */
+        int trees[TREES_MAX];   /* by plan mount, the workspace's last: detached mounts on their way to
+                                 * their place */
         int owner_maps[TREES_MAX]; /* by plan mount, the workspace's last: a user namespace that shows
                                     * the owner's files as the guest's, or -1 */
 };
@@ -75,6 +78,10 @@ _Noreturn void keeper_run(struct init *init);
 /* Ends every process below this one. */
 void keeper_end_all(const struct init *init);
 
+/* network.c: has the network namespace made beside other work; enters it. */
+int network_begin(struct init *init);
+int network_enter(struct init *init);
+
 /* owner_map.c: fills owner_maps. The guest's id owns nothing, so what the caller hands in would be
  * closed to it; through these, whoever owns a volume or workspace appears as the guest. */
 void owner_maps_make(struct init *init);
@@ -86,6 +93,7 @@ int root_volumes(struct init *init);
 int root_devices(struct init *init);
 int root_proc(struct init *init);
 int root_workspace(struct init *init);
+/* files.c */
 int root_files(struct init *init);
 /* Makes the plan's files; below the current directory when `below`, else at their own paths. */
 int files_make(struct init *init, bool below);

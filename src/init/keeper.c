@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,8 @@ void keeper_end_all(const struct init *init)
                         return;
         }
 }
+
+enum { GUEST_STACK = 256 << 10 };
 
 struct io_counters {
         uint64_t read_bytes, write_bytes;
@@ -138,6 +141,20 @@ static void give_up_privileges(struct init *init)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the change of id reset it; cannot fail */
 }
 
+static int guest_main(void *argument)
+{
+        guest_run(argument);
+}
+
+/* The guest borrows our memory until it executes the program (we stand still meanwhile), on a stack of
+ * its own: copying the page tables of even this small process costs a tenth of a millisecond. */
+static pid_t start_guest(struct init *init)
+{
+        static char stack[GUEST_STACK] __attribute__((aligned(16)));
+
+        return clone(guest_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, init);
+}
+
 _Noreturn void keeper_run(struct init *init)
 {
         struct io_counters before = { 0, 0 };
@@ -151,11 +168,9 @@ _Noreturn void keeper_run(struct init *init)
         sigaddset(&signals, SIGTERM);
         sigaddset(&signals, SIGINT);
         (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-        guest = fork();
+        guest = start_guest(init);
         if (guest < 0)
                 report_failure(init, STAGE_FORK, errno);
-        if (guest == 0)
-                guest_run(init);
         for (int i = 0; i < 3; i++)
                 fd_close(i); /* the guest's streams must end with the guest */
         /* Our own counters belong to root while we are not dumpable. */

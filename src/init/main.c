@@ -120,8 +120,6 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
         args.pidfd = (uint64_t)(uintptr_t)ret_pidfd;
         if (init->plan.kind == PLAN_CONTAINER) {
                 args.flags |= CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
-                if (init->plan.network != PLAN_NETWORK_HOST)
-                        args.flags |= CLONE_NEWNET;
                 if (init->plan.user_namespace)
                         args.flags |= CLONE_NEWUSER;
         }
@@ -141,7 +139,7 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
 }
 
 /* Waits until the keeper has ended or the supervisor is gone, which ends the keeper. */
-static void watch(const struct init *init, int keeper, int supervisor)
+static void watch(const struct init *init, pid_t keeper_pid, int keeper, int supervisor)
 {
         struct pollfd watched[] = {
                 { .fd = keeper, .events = POLLIN },
@@ -155,7 +153,9 @@ static void watch(const struct init *init, int keeper, int supervisor)
                 if (poll(watched, 3, -1) < 0 && errno != EINTR)
                         break;
                 if (watched[1].revents || (watched[2].revents & (POLLRDHUP | POLLHUP | POLLERR))) {
-                        (void)sys_pidfd_send_signal(keeper, signal); /* dead already is as good */
+                        /* Our child, not yet waited for: the number is still its own. */
+                        if (sys_pidfd_send_signal(keeper, signal) < 0)
+                                (void)kill(keeper_pid, signal); /* dead already is as good */
                         watched[1].fd = watched[2].fd = -1;
                         watched[1].revents = watched[2].revents = 0;
                 }
@@ -222,7 +222,7 @@ int main(void)
                 fd_close(i); /* the guest's streams must end with the guest */
         init.report.keeper_pid = keeper;
         report_send(&init, REPORT_STARTED, &keeper_fd, 1);
-        watch(&init, keeper_fd, supervisor_fd);
+        watch(&init, keeper, keeper_fd, supervisor_fd);
         (void)waitpid(keeper, &init.report.wait_status, __WALL);
         keeper_end_all(&init);
         report_send(&init, REPORT_GONE, NULL, 0);

@@ -57,7 +57,7 @@ void owner_maps_make(struct init *init)
         bool useful = plan->kind == PLAN_CONTAINER && init->change_uid;
 
         for (uint32_t i = 0; i < plan->mount_count; i++) {
-                bool handed_in = plan->mounts[i].kind != PLAN_MOUNT_SYSTEM;
+                bool handed_in = plan->mounts[i].kind == PLAN_MOUNT_READ || plan->mounts[i].kind == PLAN_MOUNT_WRITE;
 
                 init->owner_maps[i] = useful && handed_in ? make_map(init, plan->mounts[i].source) : -1;
         }

@@ -35,14 +35,9 @@ static int caps_get(struct __user_cap_data_struct data[2])
 
 static int drop_bounding(void)
 {
-        for (int cap = 0; cap <= CAPS_LAST_TRIED; cap++) {
-                int held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
-
-                if (held < 0)
-                        break; /* past the last one this kernel knows */
-                if (held && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-                        return -1;
-        }
+        for (int cap = 0; cap <= CAPS_LAST_TRIED; cap++)
+                if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+                        return errno == EINVAL && cap > 0 ? 0 : -1; /* past the last one there is */
         return 0;
 }
 
@@ -77,13 +72,13 @@ bool caps_are_empty(bool check_bounding)
         for (int i = 0; i < 2; i++)
                 if (data[i].effective || data[i].permitted || data[i].inheritable)
                         return false;
-        for (int cap = 0; cap <= CAPS_LAST_TRIED; cap++) {
+        /* The ambient set is always within permitted and inheritable: it is empty too. */
+        for (int cap = 0; check_bounding && cap <= CAPS_LAST_TRIED; cap++) {
                 int held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
                 if (held < 0)
                         break;
-                if ((check_bounding && held) ||
-                    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) > 0)
+                if (held)
                         return false;
         }
         return !check_bounding || prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == CAPS_SECUREBITS;

@@ -71,8 +71,8 @@ static int limit_v1(struct cgroup *group, const struct cgroup_limits *limits, st
         }
         if (pids >= 0 && write_number(pids, "pids.max", limits->processes + 1) < 0)
                 return error_set_errno(err, "set pids.max");
-        if (cpu >= 0 && (write_number(cpu, "cpu.cfs_period_us", 100000) < 0 ||
-                         write_number(cpu, "cpu.cfs_quota_us", limits->cpus_milli * 100) < 0))
+        /* A new group's period is 100 ms. */
+        if (cpu >= 0 && write_number(cpu, "cpu.cfs_quota_us", limits->cpus_milli * 100) < 0)
                 return error_set_errno(err, "set cpu.cfs_quota_us");
         return 0;
 }

@@ -1,4 +1,7 @@
-/* Where this process may make groups: read from /proc/self/mountinfo and /proc/self/cgroup. */
+/*
+ * Where this process may make groups. Its own groups are read from /proc/self/cgroup; where the
+ * hierarchies are mounted is known on nearly every machine, and else found in /proc/self/mountinfo.
+ */
 #include "kernel/cgroup.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -10,7 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+enum { CGROUP1_MAGIC = 0x27e0eb, CGROUP2_MAGIC = 0x63677270, MOUNTINFO_MAX = 16 << 20 };
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {
         [CGROUP_MEMORY] = "memory",
@@ -59,12 +65,24 @@ static bool own_group(const char *self_cgroup, const char *controller, char *ret
         return false;
 }
 
+/* Where hierarchies are mounted on nearly every machine, tried before the list of all mounts is read. */
+static bool find_usual_mount(const char *controller, char *ret_root, char *ret_place, size_t size)
+{
+        struct statfs fs;
+
+        (void)snprintf(ret_root, size, "/");
+        (void)snprintf(ret_place, size, "/sys/fs/cgroup%s%s", *controller ? "/" : "", controller);
+        return statfs(ret_place, &fs) == 0 && fs.f_type == (*controller ? CGROUP1_MAGIC : CGROUP2_MAGIC);
+}
+
 /* The mount of a hierarchy: its place, and which group of it is mounted there. */
 static bool find_mount(const char *mountinfo, const char *type, const char *controller,
                        char *ret_root, char *ret_place, size_t size)
 {
         char format[64];
 
+        if (!mountinfo)
+                return find_usual_mount(controller, ret_root, ret_place, size);
         (void)snprintf(format, sizeof(format), "%%*d %%*d %%*s %%%zus %%%zus", size - 1, size - 1);
         for (const char *line = mountinfo; *line;) {
                 size_t length = strcspn(line, "\n");
@@ -201,12 +219,20 @@ static int set_owner(struct cgroup_site *site, struct error *err)
         return 0;
 }
 
+static int read_mounts(char **ret_text, struct error *err)
+{
+        AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        size_t length;
+
+        if (fd < 0)
+                return error_set_errno(err, "open /proc/self/mountinfo");
+        return fd_read_all(fd, MOUNTINFO_MAX, "/proc/self/mountinfo", ret_text, &length, err);
+}
+
 int cgroup_site_open(struct cgroup_site *site, struct error *err)
 {
         AUTO_FREE char *mountinfo = NULL;
-        AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         char self_cgroup[8192];
-        size_t length;
         int r;
 
         *site = (struct cgroup_site){ .version = CGROUP_NONE };
@@ -215,17 +241,22 @@ int cgroup_site_open(struct cgroup_site *site, struct error *err)
         r = set_owner(site, err);
         if (r < 0)
                 return r;
-        if (fd < 0 || fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", self_cgroup, sizeof(self_cgroup)) <= 0) {
+        if (fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", self_cgroup, sizeof(self_cgroup)) <= 0) {
                 (void)snprintf(site->reason, sizeof(site->reason), "/proc does not show control groups");
                 return 0;
         }
-        r = fd_read_all(fd, 16 << 20, "/proc/self/mountinfo", &mountinfo, &length, err);
-        if (r < 0)
-                return r;
-        open_v2(site, mountinfo, self_cgroup);
+        open_v2(site, NULL, self_cgroup);
         if (site->version == CGROUP_NONE)
-                open_v1(site, mountinfo, self_cgroup);
-        site->hybrid = strstr(mountinfo, " - cgroup ") && strstr(mountinfo, " - cgroup2 ");
+                open_v1(site, NULL, self_cgroup);
+        if (site->version == CGROUP_NONE) {
+                r = read_mounts(&mountinfo, err);
+                if (r < 0)
+                        return r;
+                open_v2(site, mountinfo, self_cgroup);
+                if (site->version == CGROUP_NONE)
+                        open_v1(site, mountinfo, self_cgroup);
+        }
+        site->hybrid = site->version == CGROUP_V1 && access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0;
         return 0;
 }
 

@@ -19,15 +19,7 @@ int mount_make_private(void)
 
 static uint64_t attributes_of(enum mount_mode mode)
 {
-        switch (mode) {
-        case MOUNT_READ_ONLY:
-                return SYS_MOUNT_ATTR_RDONLY | SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV;
-        case MOUNT_WRITABLE:
-                return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV;
-        case MOUNT_DEVICE:
-                return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NOEXEC;
-        }
-        return 0;
+        return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV | (mode == MOUNT_READ_ONLY ? SYS_MOUNT_ATTR_RDONLY : 0);
 }
 
 int mount_clone(const char *path, enum mount_mode mode)
@@ -115,6 +107,15 @@ int mount_devpts(const char *target)
 int mount_bind(const char *source, const char *target)
 {
         return mount(source, target, NULL, MS_BIND, NULL);
+}
+
+int mount_bind_system(const char *source, const char *target)
+{
+        struct sys_mount_attr attr = { .attr_set = attributes_of(MOUNT_READ_ONLY) };
+
+        if (mount(source, target, NULL, MS_BIND | MS_REC, NULL) < 0)
+                return -1;
+        return sys_mount_setattr(AT_FDCWD, target, SYS_AT_RECURSIVE | AT_SYMLINK_NOFOLLOW, &attr);
 }
 
 int mount_pivot(void)

@@ -12,7 +12,6 @@
 enum mount_mode {
         MOUNT_READ_ONLY, /* nosuid, nodev, read-only, with everything mounted below */
         MOUNT_WRITABLE,  /* nosuid, nodev */
-        MOUNT_DEVICE,    /* nosuid: a device node */
 };
 
 /* Cuts the calling mount namespace off from the host's: nothing propagates either way. */
@@ -32,6 +31,9 @@ int mount_proc(const char *target, bool pids_only);
 int mount_mask_proc(const char *target);
 int mount_devpts(const char *target);
 int mount_bind(const char *source, const char *target);
+/* Binds a path of the system with everything below it, read-only, nosuid and nodev. For paths that
+ * only root can change: a symbolic link would be followed. */
+int mount_bind_system(const char *source, const char *target);
 /* Makes the current directory the root, drops the old one, and makes the new one read-only. */
 int mount_pivot(void);
 

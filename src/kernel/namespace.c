@@ -49,21 +49,24 @@ uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT], const uint64_t
 int namespace_map_self(int proc_fd, uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid,
                        uint32_t outer_gid)
 {
+        static const char deny[] = "deny";
         char line[64];
+        size_t written = sizeof(deny) - 1;
 
         /* The files belong to root while the process is not dumpable. */
         if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
                 return -1;
         /* The kernel wants setgroups() given up before an unprivileged gid map. */
-        if (fd_write_file_at(proc_fd, "self/setgroups", "deny") < 0)
+        if (fd_write_file_at(proc_fd, "self/setgroups", deny) < 0)
                 return -1;
         (void)snprintf(line, sizeof(line), "%u %u 1\n", inner_gid, outer_gid);
         if (fd_write_file_at(proc_fd, "self/gid_map", line) < 0)
                 return -1;
+        written += strlen(line);
         (void)snprintf(line, sizeof(line), "%u %u 1\n", inner_uid, outer_uid);
-        if (fd_write_file_at(proc_fd, "self/uid_map", line) < 0)
+        if (fd_write_file_at(proc_fd, "self/uid_map", line) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
                 return -1;
-        return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        return (int)(written + strlen(line));
 }
 
 int namespace_loopback_up(void)

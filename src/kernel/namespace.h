@@ -32,7 +32,7 @@ void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT]);
 uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT], const uint64_t now[NAMESPACE_COUNT]);
 
 /* Writes the maps of the calling process's user namespace: one id, `inner` for `outer`. The process
- * must own `outer` itself. 0 or -1 with errno. `proc_fd` as above. */
+ * must own `outer` itself. The bytes written, or -1 with errno. `proc_fd` as above. */
 int namespace_map_self(int proc_fd, uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid,
                        uint32_t outer_gid);
 /* Brings the loopback device of the current network namespace up. 0 or -1 with errno. */

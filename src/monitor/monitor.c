@@ -217,5 +217,6 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
                         err->code = SBX_EOUTPUT;
                 return SBX_EOUTPUT;
         }
-        return 0;
+        /* Output that there was no memory for must not look as if it had not been written. */
+        return step->out.kept.failed || step->err.kept.failed ? error_set_nomem(err) : 0;
 }

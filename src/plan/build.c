@@ -168,14 +168,14 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         draft->mounts = mem_alloc(most * sizeof(*draft->mounts));
         if (!draft->mounts || !program)
                 return -1;
-        for (const char *const *path = language->paths; *path; path++)
+        for (const char *const *path = language->paths; *path && !input->self_contained; path++)
                 add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
         for (const char *const *path = language->compile.paths; compiling && *path; path++)
                 add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
         if (input->program_path)
-                add_mount(draft, PLAN_MOUNT_READ, input->program_path, program);
+                add_mount(draft, PLAN_MOUNT_PLAIN, input->program_path, program);
         if (input->resolver)
-                add_mount(draft, PLAN_MOUNT_READ, input->resolver, "/etc/resolv.conf");
+                add_mount(draft, PLAN_MOUNT_PLAIN, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */
         for (size_t i = 0; !compiling && i < input->policy->mount_count; i++)
                 add_mount(draft, input->policy->mounts[i].writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,

@@ -23,6 +23,7 @@ struct plan_input {
         const struct limits *limits;        /* of this step */
         const struct language *language;
         const char *tool;                   /* "" where the language needs none */
+        bool self_contained;                /* a program without a loader: sees no path of the system */
         const struct strlist *arguments;
         const char *scratch;                /* local: the directory that holds everything */
         const char *resolver;               /* host network: the host's resolv.conf, or NULL */

@@ -20,6 +20,7 @@ enum plan_network { PLAN_NETWORK_NONE, PLAN_NETWORK_LOCALHOST, PLAN_NETWORK_HOST
 enum plan_mount_kind {
         PLAN_MOUNT_SYSTEM,   /* a path of the host at its own place, read-only; absent is fine, a
                               * symbolic link is made again */
+        PLAN_MOUNT_PLAIN,    /* a file of the host, read-only, as everybody sees it */
         PLAN_MOUNT_READ,     /* a volume, read-only */
         PLAN_MOUNT_WRITE,    /* a volume, writable */
         PLAN_MOUNT_KINDS

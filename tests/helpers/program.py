@@ -26,10 +26,8 @@ def program_path():
 
 
 def helper_path():
-    """The program that becomes the guest's first process, or None where it is built in."""
-    beside = program_path().with_name("sandbox-init")
-    built = REPOSITORY / "build/src/init/sandbox-init"
-    for candidate in (beside, built):
+    """The program that becomes the guest's first process: beside the program, or as the build lays it."""
+    for candidate in (program_path().with_name("sandbox-init"), program_path().parents[1] / "init/sandbox-init"):
         if candidate.exists():
             return candidate
     return None

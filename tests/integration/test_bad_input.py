@@ -102,7 +102,7 @@ def test_what_this_build_lacks_says_so(sandbox, marker, flags):
 
 
 @pytest.mark.parametrize("name", ["cobol", "../python", "/bin/sh", "py thon", "python\n", "x" * 10240, "", "\x1b[31m",
-                                  "python\t", ".", "..", "p" * 100_000])
+                                  "python\t", ".", "..", "p" * 100_000], ids=lambda name: repr(name[:12]))
 def test_an_unknown_language_is_refused_with_the_list(sandbox, marker, name):
     args = ["run", "--workspace", str(marker.parent), "-l", name, "-c", "touch ran"]
     refuse(sandbox, marker, *args, words=[] if name == "" else ["python"])
@@ -149,7 +149,8 @@ def test_a_file_that_cannot_be_code_is_refused(sandbox, marker, kind):
     refuse(sandbox, marker, "run", "-l", "shell", str(path), words=[path.name])
 
 
-@pytest.mark.parametrize("path", ["/dev/zero", "/dev/tty", "/proc/self/mem", "", "x" * 5000, "a/" * 3000, "/dev/null/x"])
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/tty", "/proc/self/mem", "", "x" * 5000, "a/" * 3000, "/dev/null/x"],
+                         ids=lambda path: path[:12])
 def test_a_path_that_is_no_file_is_refused(sandbox, marker, path):
     refuse(sandbox, marker, "run", "-l", "shell", "-f", path)
 
@@ -189,7 +190,7 @@ def test_a_bad_volume_is_refused(sandbox, marker, value):
     refuse_run(sandbox, marker, "--volume", value)
 
 
-@pytest.mark.parametrize("kind", ["missing", "file", "fifo", "unwritable", "empty", "long", "dangling", "proc"])
+@pytest.mark.parametrize("kind", ["file", "fifo", "unwritable", "empty", "long", "dangling", "proc", "no parent"])
 def test_a_bad_workspace_is_refused(sandbox, marker, kind):
     path = marker.parent / kind
     if kind == "unwritable":
@@ -202,7 +203,7 @@ def test_a_bad_workspace_is_refused(sandbox, marker, kind):
         os.mkfifo(path)
     elif kind == "dangling":
         path.symlink_to("nowhere")
-    text = {"empty": "", "long": "x" * 5000, "proc": "/proc"}.get(kind, str(path))
+    text = {"empty": "", "long": "x" * 5000, "proc": "/proc", "no parent": "/no/such/place"}.get(kind, str(path))
     refuse(sandbox, marker, "run", "--workspace", text, "-l", "shell", "-c", "echo ran")
 
 

@@ -40,7 +40,7 @@ def test_c_programs_exit_with_their_code(sandbox):
 
 def test_a_compile_error_is_told_apart(sandbox):
     result = sandbox.run_json("-l", "c", "-c", "int main(void) { return x; }")
-    assert (result["status"], result["success"], result["exit_code"]) == ("compile_error", False, None)
+    assert (result["status"], result["success"], result["signal"]) == ("compile_error", False, None)
     assert result["message"] and "undeclared" in json.dumps(result)
 
 
@@ -112,9 +112,9 @@ def test_a_terminal_of_its_own_can_be_made(sandbox):
 
 
 def test_a_language_of_a_folder_is_added(sandbox, place):
-    text = ("name: upper\ntitle: Upper\nextensions: [.upper]\nfind: { candidates: [/usr/bin/bash] }\n"
+    text = ("name: upper\ntitle: Upper\nextensions: [.upper]\nfind: { candidates: [/usr/bin/bash], install: bash }\n"
             "paths: [/bin, /lib, /lib64, /usr/bin, /usr/lib]\nfile: main.txt\n"
-            "run: [\"{tool}\", -c, 'tr a-z A-Z < \"$0\"', \"{file}\"]\n")
+            "run: [\"{tool}\", -c, 'tr a-z A-Z < \"$0\"', \"{file}\"]\nhello: hello\nerror: none\n")
     folder = place / "languages"
     folder.mkdir()
     sandbox.make_file(folder / "upper.yaml", text)

@@ -152,7 +152,7 @@ def test_the_library_holds_no_signal_handler_and_no_print():
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (REPOSITORY / "examples").glob("*.c")) or ["none"])
 def test_the_example_runs(sandbox, place, name):
-    built = next((path for path in build_root().rglob(name) if path.is_file() and os.access(path, os.X_OK)), None)
+    built = next((path for path in build_root().rglob(f"example-{name}") if path.is_file() and os.access(path, os.X_OK)), None)
     assert built, f"the example {name} is not built"
     user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
     done = subprocess.run([built], capture_output=True, text=True, env=sandbox.environment(), cwd=place, timeout=60, **user)

@@ -114,6 +114,15 @@ def test_the_cpu_share_slows_a_program(sandbox):
     assert float(result["stdout"]) < 0.9
 
 
+def test_a_fraction_that_cannot_be_held_is_refused(sandbox):
+    outcome = sandbox.run("--json", "-l", "shell", "--cpus", "0.5", "-c", "echo ran")
+    if outcome.json["status"] == "refused":
+        assert outcome.exit_code == 125 and "hint: " in outcome.error
+    else:
+        by = {p["name"]: p["by"] for p in outcome.json["protections"]}
+        assert by["cpus"].startswith("cgroup")
+
+
 # Memory.
 
 def test_memory_of_the_heap_is_limited(sandbox):

@@ -21,10 +21,16 @@ def test_a_program_runs(local):
     assert (result["backend"], result["status"], result["stdout"]) == ("local", "ok", "42\n"), result
 
 
-def test_strict_enforcement_refuses_what_local_cannot_give(sandbox):
+def test_asked_for_by_name_it_runs_under_strict_enforcement_and_names_what_is_missing(sandbox):
     result = sandbox.run_json("--backend", "local", "-l", "python", "-c", "print(1)")
-    assert (result["status"], result["_exit"]) == ("refused", 125)
-    assert "best-effort" in result["_stderr"] or "container" in result["_stderr"]
+    missing = {p["name"] for p in result["protections"] if p["state"] == "missing"}
+    assert result["status"] == "ok"
+    assert {"pid_namespace", "mount_namespace", "network", "cleanup"} <= missing
+
+
+def test_it_is_never_chosen_by_itself(sandbox):
+    for backend in ([], ["--backend", "auto"], ["--backend", "container"]):
+        assert sandbox.shell("true", *backend)["backend"] == "container"
 
 
 def test_what_was_not_contained_is_said(local):
@@ -97,6 +103,3 @@ def test_a_compiled_language_runs(local):
 def test_a_fallback_is_taken_only_where_it_is_needed(sandbox):
     assert sandbox.shell("true", "--backend", "container", "--fallback", "local")["backend"] == "container"
 
-
-def test_automatic_choice_is_the_strongest(sandbox):
-    assert sandbox.shell("true", "--backend", "auto")["backend"] == "container"

@@ -104,7 +104,7 @@ def test_raw_tells_a_timeout_in_one_line(sandbox):
 def test_text_has_header_streams_and_metrics(sandbox):
     outcome = sandbox.run("--text", "-l", "shell", "-c", "echo to-out; echo to-err >&2")
     text = outcome.stdout.decode()
-    assert all(part in text for part in ("to-out", "to-err", "stdout", "stderr", "shell")), text
+    assert all(part in text for part in ("to-out", "to-err", "stdout", "stderr", "Bash", "memory")), text
     assert outcome.stderr == b""
 
 

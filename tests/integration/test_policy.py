@@ -42,7 +42,7 @@ def policy_file(sandbox, place, text, name="policy.yaml", mode=0o644):
     return str(sandbox.make_file(place / name, text, mode))
 
 
-@pytest.mark.parametrize("text, line, column, word", BAD)
+@pytest.mark.parametrize("text, line, column, word", BAD, ids=range(len(BAD)))
 def test_a_bad_file_is_refused_with_its_place(sandbox, place, text, line, column, word):
     path = policy_file(sandbox, place, text)
     outcome = sandbox.call("policy", "check", path)
@@ -55,7 +55,7 @@ def test_a_bad_file_is_refused_with_its_place(sandbox, place, text, line, column
         assert f":{line}:" in first, outcome
 
 
-@pytest.mark.parametrize("text", [text for text, *_ in BAD[:6]])
+@pytest.mark.parametrize("text", [text for text, *_ in BAD[:6]], ids=range(6))
 def test_a_run_with_a_bad_file_runs_nothing(sandbox, place, text):
     path = policy_file(sandbox, place, text)
     outcome = sandbox.run("-l", "shell", "--policy", path, "-c", "echo ran")
@@ -65,7 +65,8 @@ def test_a_run_with_a_bad_file_runs_nothing(sandbox, place, text):
 @pytest.mark.parametrize("name, data", [
     ("deep", b"a: " * 3 + b"[" * 10_000), ("bom", b"\xef\xbb\xbfversion: x\n"), ("invalid", b"version: \xff\xfe\n"),
     ("nul", b"version: 1\0\n"), ("utf16", "version: x".encode("utf-16")), ("bomb", b"a: &a [x,x]\nb: [*a,*a,*a]\n"),
-    ("huge", b"#" * (100 << 20)), ("long key", b"x" * 100_000 + b": 1\n"), ("control", b"version: \x1b[31m\n")])
+    ("huge", b"#" * (100 << 20)), ("long key", b"x" * 100_000 + b": 1\n"), ("control", b"version: \x1b[31m\n")],
+    ids=lambda value: value if isinstance(value, str) else "")
 def test_hostile_files_are_refused_quickly(sandbox, place, name, data):
     path = policy_file(sandbox, place, data)
     outcome = sandbox.call("policy", "check", path, timeout=5)

@@ -87,7 +87,7 @@ def kill_at_random(sandbox, rounds, kill):
     for _ in range(rounds):
         process = sandbox.start("run", "-l", "shell", "-t", "120s", "-c", LONG, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
-        time.sleep(chance.choice([0, 0.001, 0.003, 0.01, 0.03]) * chance.random() * 2)
+        time.sleep(chance.choice([0, 0.001, 0.003, 0.01, 0.03, 0.1]) * chance.random() * 2)
         kill(process)
         process.wait(10)
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 
 import pytest
 
@@ -65,7 +66,8 @@ def test_a_change_of_equal_size_is_told(sandbox, workspace):
 
 def test_a_run_that_changes_nothing_tells_nothing(sandbox, workspace):
     in_workspace(sandbox, workspace, "echo 1 > f")
-    assert in_workspace(sandbox, workspace, "cat f")["files"] == {"created": [], "modified": [], "deleted": []}
+    files = in_workspace(sandbox, workspace, "cat f")["files"]
+    assert files["created"] == files["modified"] == files["deleted"] == []
 
 
 def test_files_of_the_host_can_be_read(sandbox, workspace):
@@ -127,6 +129,13 @@ def test_a_workspace_that_is_a_link_is_refused_or_its_target(sandbox, place, wor
         assert outcome.exit_code == 0 and (workspace / "f").exists()
 
 
+def test_a_workspace_that_is_not_there_is_made_for_the_caller_alone(sandbox, place):
+    missing = place / "missing"
+    assert in_workspace(sandbox, missing, "touch made")["status"] == "ok"
+    assert (missing / "made").exists() and missing.stat().st_uid == sandbox.uid
+    assert missing.stat().st_mode & 0o077 == 0
+
+
 def test_a_relative_workspace_is_the_callers(sandbox, place, workspace):
     assert sandbox.shell("touch made", "--workspace", "workspace", cwd=place)["status"] == "ok"
     assert (workspace / "made").exists()
@@ -154,11 +163,10 @@ def test_deep_directories_are_survived(sandbox, workspace, no_leftovers):
 
 def test_two_runs_may_share_a_workspace(sandbox, workspace):
     first = sandbox.start("run", "-l", "shell", "--stdin", "-", "--workspace", str(workspace), "-c",
-                          "echo 1 > a; echo ready; read x", stdin=-1)
-    with first:
-        assert first.stdout.readline() == b"ready\n"
-        assert in_workspace(sandbox, workspace, "cat a")["stdout"] == "1\n"
-        first.stdin.close()
+                          "echo 1 > a; echo ready; read x", stdin=subprocess.PIPE)
+    assert first.stdout.readline() == b"ready\n"
+    assert in_workspace(sandbox, workspace, "cat a")["stdout"] == "1\n"
+    first.communicate(b"go\n", timeout=30)
     assert first.returncode == 0
 
 

@@ -1,0 +1,88 @@
+/*
+ * Writes the seeds of corpus/plan: run with the folder as argument after the fields of the plan have
+ * changed.   cc -D_GNU_SOURCE -Iinclude -Isrc tests/fuzz/make_plan_seeds.c src/plan/plan_encode.c \
+ *               src/base/str.c src/base/mem.c && ./a.out tests/fuzz/corpus/plan
+ */
+#include "base/mem.h"
+#include "base/str.h"
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct plan smallest(void)
+{
+        static const char *arguments[] = { "/bin/true" };
+        struct plan plan = { .arguments = arguments, .argument_count = 1 };
+
+#define U32(field)
+#define U64(field)
+#define STR(field) plan.field = "";
+#include "plan/plan.def"
+#undef U32
+#undef U64
+#undef STR
+        return plan;
+}
+
+static int save(const char *folder, const char *name, const struct plan *plan, size_t cut)
+{
+        AUTO_STRBUF struct strbuf path = { 0 }, bytes = { 0 };
+        FILE *file;
+        size_t written;
+
+        plan_encode(plan, &bytes);
+        strbuf_addf(&path, "%s/%s", folder, name);
+        file = path.failed || bytes.failed ? NULL : fopen(path.data, "wbe");
+        if (!file)
+                return -1;
+        written = fwrite(bytes.data, 1, bytes.length - cut, file);
+        return fclose(file) == 0 && written == bytes.length - cut ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+        struct plan_mount mounts[] = {
+                { PLAN_MOUNT_SYSTEM, "/usr/lib", "/usr/lib" },
+                { PLAN_MOUNT_READ, "/srv/data", "/data" },
+                { PLAN_MOUNT_WRITE, "/srv/out", "/out" },
+        };
+        struct plan_file files[] = {
+                { "/code/main.py", 0644, 0, "print(1)\n", 9 },
+                { "/code/program", 0755, 1, "", 0 },
+        };
+        const char *many[] = { "/usr/bin/python3", "/code/main.py", "", "three", "four" };
+        struct plan_mount upward = { PLAN_MOUNT_READ, "/a/..", "/b" };
+        struct plan plan = smallest();
+        int r;
+
+        if (argc != 2)
+                return 2;
+        r = save(argv[1], "smallest", &plan, 0);
+        plan.kind = PLAN_LOCAL;
+        plan.scratch = "/tmp/scratch";
+        plan.environment = many;
+        plan.environment_count = ARRAY_SIZE(many);
+        r |= save(argv[1], "local", &plan, 0);
+        plan.mounts = mounts;
+        plan.mount_count = ARRAY_SIZE(mounts);
+        plan.files = files;
+        plan.file_count = ARRAY_SIZE(files);
+        plan.arguments = many;
+        plan.argument_count = ARRAY_SIZE(many);
+        r |= save(argv[1], "full", &plan, 0);
+        r |= save(argv[1], "cut_short", &plan, 7);
+        plan.network = PLAN_NETWORK_HOST + 1;
+        r |= save(argv[1], "unknown_network", &plan, 0);
+        plan.network = PLAN_NETWORK_HOST;
+        files[0].mode = 04755;
+        r |= save(argv[1], "set_user_id_file", &plan, 0);
+        plan.file_count = 0;
+        plan.mounts = &upward;
+        plan.mount_count = 1;
+        r |= save(argv[1], "path_upward", &plan, 0);
+        plan.mount_count = 0;
+        plan.argument_count = 0;
+        r |= save(argv[1], "nothing_to_run", &plan, 0);
+        return r == 0 ? 0 : 1;
+}
