@@ -4,6 +4,7 @@
 #include "base/units.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *signal_name(int signal)
@@ -46,6 +47,41 @@ static void compile_message(struct result *result)
                                  str_has_prefix(line, "/code/") ? line + 6 : line);
 }
 
+/* The last mark of a syntax error on standard error, by what the language says it begins with. */
+static const char *find_syntax_error(const struct language *language, const char *text, const char **ret_reason)
+{
+        const char *found = NULL;
+
+        for (const char *const *mark = language->syntax_errors; *mark; mark++)
+                for (const char *at = strstr(text, *mark); at; at = strstr(at + 1, *mark))
+                        if (at > found || !found) {
+                                found = at;
+                                *ret_reason = at + strlen(*mark);
+                        }
+        return found;
+}
+
+/* "Python syntax error: invalid syntax (line 2)"; the line is the nearest one named before. */
+static bool syntax_message(struct passage *passage)
+{
+        const char *text = passage->result->run.err.kept.data, *reason = NULL, *line = NULL;
+        const char *found = text ? find_syntax_error(passage->language, text, &reason) : NULL;
+
+        if (!found)
+                return false;
+        for (const char *at = strstr(text, "line "); at && at < found; at = strstr(at + 1, "line "))
+                if (at[5] >= '0' && at[5] <= '9')
+                        line = at + 5;
+        reason += strspn(reason, ": ");
+        if (line)
+                (void)result_set_message(passage->result, "%s syntax error: %.*s (line %ld)", passage->result->title,
+                                         (int)strcspn(reason, "\n"), reason, strtol(line, NULL, 10));
+        else
+                (void)result_set_message(passage->result, "%s syntax error: %.*s", passage->result->title,
+                                         (int)strcspn(reason, "\n"), reason);
+        return true;
+}
+
 void message_compose(struct passage *passage)
 {
         struct result *result = passage->result;
@@ -83,7 +119,9 @@ void message_compose(struct passage *passage)
                                          signal_name(result->run.signal));
                 break;
         case OUTCOME_FAILED:
-                (void)result_set_message(result, "The program exited with code %d", result->run.exit_code);
+                if (!syntax_message(passage))
+                        (void)result_set_message(result, "The program exited with code %d",
+                                                 result->run.exit_code);
                 break;
         case OUTCOME_CANCELLED:
                 (void)result_set_message(result, "The run was cancelled");

@@ -181,10 +181,13 @@ _Noreturn void keeper_run(struct init *init)
         /* A new id clears the death signal. */
         (void)keeper_tie_to_warden(init, init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT);
         for (;;) {
-                int signal = 0, status;
+                siginfo_t info;
+                int signal = sigwaitinfo(&signals, &info), status;
                 pid_t pid;
 
-                if (sigwait(&signals, &signal) != 0)
+                /* Orders come from outside the pid namespace, where the sender has no number; what
+                 * the guest sends us is nothing. */
+                if (init->plan.kind == PLAN_CONTAINER && signal != SIGCHLD && info.si_pid != 0)
                         continue;
                 if (signal == SIGINT && init->plan.kind == PLAN_LOCAL)
                         (void)kill_children(init);

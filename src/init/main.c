@@ -202,6 +202,8 @@ int main(void)
         (void)sys_close_range(HELPER_SOCKET + 1, ~0u); /* whatever the caller leaked */
         (void)setsid();                                /* fails only for a group leader, which we are not */
         (void)signal(SIGPIPE, SIG_IGN);
+        /* A caller with real-time priority must not hand it on: a guest could hold the CPU with it. */
+        (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
         umask(0);
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL); /* the supervisor blocked all around our birth */

@@ -46,6 +46,7 @@ struct language {
         struct language_compile compile;
         const char *const *run; /* command */
         const char *const *env; /* "K=V" */
+        const char *const *syntax_errors; /* what a message about a syntax error begins with */
         const char *warm;       /* "none", "fork" or "once" */
         const char *hello;      /* a program that prints "hello" and a newline; NULL without a tool */
         const char *failing;    /* a program that ends with a non-zero exit code; NULL likewise */

@@ -159,6 +159,7 @@ const struct language_key language_keys[] = {
         KEY("aliases", LIST, OPTIONAL, aliases, refuse_name),
         KEY("extensions", LIST, OPTIONAL, extensions, refuse_extension),
         KEY("shebangs", LIST, OPTIONAL, shebangs, refuse_file_name),
+        KEY("syntax_errors", LIST, OPTIONAL, syntax_errors, refuse_empty),
         KEY("magic", STRING, OPTIONAL, magic, refuse_magic),
         MAPPING("find", find_keys),
         KEY("paths", LIST, OPTIONAL, paths, refuse_path),

@@ -27,8 +27,8 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
         watch->killed = true;
 }
 
-/* Reports from the helper. False once it is gone. */
-static bool hear_helper(struct watch *watch)
+/* Reports from the helper, until there is none or it is gone. */
+static void hear_helper(struct watch *watch)
 {
         struct run *run = watch->run;
         int r;
@@ -47,9 +47,12 @@ static bool hear_helper(struct watch *watch)
                 if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
                         watch->ended_ns = now;
         }
-        if (r == 0)
-                run->is_gone = true;
-        return r != 0;
+        if (r < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        /* Gone, or not to be understood any more: then nothing else would ever be heard either. */
+        if (r < 0)
+                watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+        run->is_gone = true;
 }
 
 /* What is due by now: limits of time, the end of the grace, samples. */
@@ -141,7 +144,7 @@ static void hear_group(struct watch *watch)
 static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
 {
         if (slots[SLOT_SOCKET].revents)
-                (void)hear_helper(watch);
+                hear_helper(watch);
         for (int i = 1; i <= 2; i++)
                 if (slots[SLOT_OUT + i - 1].revents)
                         streams_take_output(watch, i);

@@ -8,6 +8,7 @@ import os
 import pathlib
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
+SESSION_PREFIX = "test-session."
 LIMITS = {"memory": ("memory.limit_in_bytes", 4 << 30), "pids": ("pids.max", 2000)}
 
 
@@ -28,7 +29,7 @@ def enter():
         old = _current(controller)
         if old is None or not (old / "cgroup.procs").exists():
             continue
-        new = old / f"test-session.{os.getpid()}"
+        new = old / f"{SESSION_PREFIX}{os.getpid()}"
         new.mkdir()
         (new / name).write_text(str(value))
         (new / "cgroup.procs").write_text(str(os.getpid()))

@@ -7,6 +7,7 @@ import os
 import pathlib
 import time
 
+from helpers.confinement import SESSION_PREFIX
 from helpers.program import LIMIT_UIDS_FIRST, ORDINARY_UID
 
 PROGRAM_NAMES = ("sandbox", "sandbox-init")
@@ -22,11 +23,13 @@ def _read_link(path):
         return ""
 
 
-def _host_uid(pid):
+def _is_of_another_session(pid):
+    """Whether a process belongs to tests that run beside these, by the control group around them."""
     try:
-        return os.stat(f"/proc/{pid}").st_uid
+        groups = pathlib.Path(f"/proc/{pid}/cgroup").read_text()
     except OSError:
-        return -1
+        return False
+    return SESSION_PREFIX in groups and f"{SESSION_PREFIX}{os.getpid()}" not in groups
 
 
 def _real_uid(pid):
@@ -48,17 +51,24 @@ def _is_ours(pid):
 
 
 def _processes():
-    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    pids = [name for name in os.listdir("/proc") if name.isdigit() and not _is_of_another_session(name)]
     ours = {f"process {pid} {_read_link(f'/proc/{pid}/exe')}" for pid in pids if _is_ours(pid)}
     spaces = {f"namespace {link}" for pid in pids for kind in NAMESPACES
               if (link := _read_link(f"/proc/{pid}/ns/{kind}"))}
     return ours | spaces
 
 
+def _owner(name):
+    """The supervisor's pid in a group's name, sandbox-run.NAMESPACE.PID.TIME.NUMBER."""
+    parts = name.split(".")
+    return parts[2] if len(parts) > 2 else "none"
+
+
 def _cgroups():
     found = set()
     for place, folders, _ in os.walk("/sys/fs/cgroup"):
-        found.update(f"cgroup {place}/{name}" for name in folders if name.startswith(CGROUP_PREFIX))
+        found.update(f"cgroup {place}/{name}" for name in folders
+                     if name.startswith(CGROUP_PREFIX) and not _is_of_another_session(_owner(name)))
     return found
 
 

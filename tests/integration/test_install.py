@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 from helpers.program import REPOSITORY
-from test_library import TEN_LINES, build_root
+from test_library import TEN_LINES, as_user, build_root
 
 pytestmark = pytest.mark.skipif(not (build_root() / "build.ninja").exists(), reason="not in a build folder")
 
@@ -90,9 +90,8 @@ def test_a_program_compiled_against_the_installed_library_runs(sandbox, prefix, 
     source.write_text(TEN_LINES)
     library = one(prefix, "libsandbox.so").parent
     subprocess.run(["gcc", "-o", place / "program", source, *pkg_config(prefix, "--cflags", "--libs")], check=True)
-    user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
     done = subprocess.run([place / "program", one(prefix, "sandbox-init")], capture_output=True, text=True,
-                          env=sandbox.environment({"LD_LIBRARY_PATH": str(library)}), **user)
+                          env=sandbox.environment({"LD_LIBRARY_PATH": str(library)}), **as_user(sandbox))
     assert (done.returncode, done.stdout) == (0, "42\nok 1\n"), done
 
 
@@ -102,9 +101,8 @@ def test_a_program_linked_statically_runs(sandbox, prefix, place):
     words = pkg_config(prefix, "--cflags", "--libs", "--static")
     words = [str(one(prefix, "libsandbox.a")) if word == "-lsandbox" else word for word in words]
     subprocess.run(["gcc", "-o", place / "program", source, *words], check=True)
-    user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
     done = subprocess.run([place / "program", one(prefix, "sandbox-init")], capture_output=True, text=True,
-                          env=sandbox.environment(), **user)
+                          env=sandbox.environment(), **as_user(sandbox))
     assert (done.returncode, done.stdout) == (0, "42\nok 1\n"), done
 
 

@@ -113,7 +113,7 @@ def test_a_terminal_of_its_own_can_be_made(sandbox):
 
 def test_a_language_of_a_folder_is_added(sandbox, place):
     text = ("name: upper\ntitle: Upper\nextensions: [.upper]\nfind: { candidates: [/usr/bin/bash], install: bash }\n"
-            "paths: [/bin, /lib, /lib64, /usr/bin, /usr/lib]\nfile: main.txt\n"
+            "paths: [/bin, /lib, /lib64, /usr/bin, /usr/lib, /usr/lib64]\nfile: main.txt\n"
             "run: [\"{tool}\", -c, 'tr a-z A-Z < \"$0\"', \"{file}\"]\nhello: hello\nerror: none\n")
     folder = place / "languages"
     folder.mkdir()

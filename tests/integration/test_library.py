@@ -4,8 +4,8 @@ SANDBOX_LIB_FLAGS gives the flags to compile against a library built elsewhere.
 """
 
 import os
-import pathlib
 import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -96,6 +96,11 @@ def build_root():
     return next((path for path in program_path().parents if (path / "build.ninja").exists()), REPOSITORY / "build")
 
 
+def as_user(sandbox):
+    """What subprocess needs to run something as the sandbox fixture's user."""
+    return {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
+
+
 def flags():
     given = os.environ.get("SANDBOX_LIB_FLAGS")
     if given:
@@ -111,11 +116,10 @@ def compile_and_run(sandbox, place, text, expected_seconds=60):
     source = place / "program.c"
     source.write_text(text)
     subprocess.run(["gcc", "-Wall", "-Werror", "-o", program, source, *flags(), "-pthread"], check=True)
-    user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
     helper = sandbox.path.with_name("sandbox-init")
     helper = helper if helper.exists() else helper_path()
     return subprocess.run([program, *([str(helper)] if helper else [])], capture_output=True, text=True,
-                          env=sandbox.environment(), cwd=place, timeout=expected_seconds, **user)
+                          env=sandbox.environment(), cwd=place, timeout=expected_seconds, **as_user(sandbox))
 
 
 def test_the_ten_line_program_runs(sandbox, place, no_leftovers):
@@ -154,6 +158,9 @@ def test_the_library_holds_no_signal_handler_and_no_print():
 def test_the_example_runs(sandbox, place, name):
     built = next((path for path in build_root().rglob(f"example-{name}") if path.is_file() and os.access(path, os.X_OK)), None)
     assert built, f"the example {name} is not built"
-    user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
-    done = subprocess.run([built], capture_output=True, text=True, env=sandbox.environment(), cwd=place, timeout=60, **user)
-    assert done.returncode == 0 and done.stdout, done
+    shutil.copy(built, place / name)
+    shutil.copy(helper_path(), place / "sandbox-init")  # Where a program looks first: beside itself.
+    library = next(path.parent for path in build_root().rglob("libsandbox.so"))
+    done = subprocess.run([place / name], capture_output=True, text=True, cwd=place, timeout=60, **as_user(sandbox),
+                          env=sandbox.environment({"LD_LIBRARY_PATH": str(library)}))
+    assert done.returncode == 0 and done.stdout.startswith("42\n"), done
