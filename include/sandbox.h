@@ -41,7 +41,7 @@ extern "C" {
 #define SBX_API
 #endif
 
-/* Error codes: what kind of failure of ours it was. The texts are in src/base/errors.def. */
+/* Error codes: what kind of failure of ours it was. */
 enum {
         SBX_OK = 0,
         SBX_EINVAL = -1,       /* bad argument, number, name or combination */

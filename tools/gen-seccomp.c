@@ -3,8 +3,9 @@
  *
  * Runs once, when the project is built, on the architecture it is built for: libseccomp turns the
  * rules below into BPF, which is embedded, so that a run neither links libseccomp nor spends time on
- * it. Two filters come out: filter_main, which every guest gets, and filter_pinned, a small one
- * added where the CPU share is held by affinity and must not be changed.
+ * it. Three filters come out: filter_main, which every guest gets; filter_pinned, added where the CPU
+ * share is held by affinity, which must then not be changed; and filter_shared, added where the guest
+ * writes into a directory of the host's.
  *
  * The form: what is allowed is listed; the rest is ENOSYS; known dangers are EPERM; a foreign
  * architecture (32-bit or x32 calls from 64-bit code) ends the process, and is checked first.
@@ -131,59 +132,36 @@ static void add_sockets(scmp_filter_ctx ctx)
                 }
 }
 
-/* A file with a set-user-id or set-group-id bit, left in a workspace of the host's, would be a
- * program that runs as the workspace's owner. The argument that carries the mode: */
+/* A file with a set-user-id or set-group-id bit, left where the host sees it, would be a program that
+ * runs as its owner there. The arguments that carry a mode; where a call makes files only with certain
+ * flags, else the mode may hold anything. */
 static const struct {
         const char *name;
-        unsigned argument;
+        unsigned mode;
+        int flags; /* -1: the mode always counts */
 } mode_calls[] = {
-        { "chmod", 1 }, { "fchmod", 1 }, { "fchmodat", 2 }, { "creat", 1 },
+        { "chmod", 1, -1 }, { "fchmod", 1, -1 },  { "fchmodat", 2, -1 }, { "creat", 1, -1 },
+        { "mknod", 1, -1 }, { "mknodat", 2, -1 }, { "open", 2, 1 },      { "openat", 3, 2 },
 };
 
-/* These have a mode only where they make a file; else the argument may hold anything. */
-static const struct {
-        const char *name;
-        unsigned flags, mode;
-} open_calls[] = {
-        { "open", 1, 2 }, { "openat", 2, 3 },
-};
-
-static void add_opens(scmp_filter_ctx ctx)
+static void refuse_set_id_bits(scmp_filter_ctx ctx)
 {
         static const uint64_t bits[] = { S_ISUID, S_ISGID }, makers[] = { O_CREAT, O_TMPFILE & ~O_DIRECTORY };
 
-        for (size_t i = 0; i < sizeof(open_calls) / sizeof(open_calls[0]); i++) {
-                const char *name = open_calls[i].name;
-                unsigned flags = open_calls[i].flags, mode = open_calls[i].mode;
-
-                add_one(ctx, SCMP_ACT_ALLOW, name, SCMP_CMP(mode, SCMP_CMP_MASKED_EQ, S_ISUID | S_ISGID, 0));
-                add_one(ctx, SCMP_ACT_ALLOW, name,
-                        SCMP_CMP(flags, SCMP_CMP_MASKED_EQ, makers[0] | makers[1], 0));
+        for (size_t i = 0; i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++)
                 for (size_t rule = 0; rule < 4; rule++) {
                         uint64_t bit = bits[rule / 2], maker = makers[rule % 2];
+                        unsigned flags = mode_calls[i].flags < 0 ? 0 : (unsigned)mode_calls[i].flags;
                         struct scmp_arg_cmp args[] = {
+                                SCMP_CMP(mode_calls[i].mode, SCMP_CMP_MASKED_EQ, bit, bit),
                                 SCMP_CMP(flags, SCMP_CMP_MASKED_EQ, maker, maker),
-                                SCMP_CMP(mode, SCMP_CMP_MASKED_EQ, bit, bit),
                         };
 
-                        add(ctx, SCMP_ACT_ERRNO(EPERM), name, 2, args);
+                        if (mode_calls[i].flags >= 0 || rule % 2 == 0)
+                                add(ctx, SCMP_ACT_ERRNO(EPERM), mode_calls[i].name, mode_calls[i].flags < 0 ? 1 : 2, args);
                 }
-        }
-}
-
-static void add_modes(scmp_filter_ctx ctx)
-{
-        static const uint64_t bits[] = { S_ISUID, S_ISGID };
-
-        for (size_t i = 0; i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
-                unsigned argument = mode_calls[i].argument;
-
-                add_one(ctx, SCMP_ACT_ALLOW, mode_calls[i].name,
-                        SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, S_ISUID | S_ISGID, 0));
-                for (size_t bit = 0; bit < 2; bit++)
-                        add_one(ctx, SCMP_ACT_ERRNO(EPERM), mode_calls[i].name,
-                                SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, bits[bit], bits[bit]));
-        }
+        /* Its mode is behind a pointer that a filter cannot follow. */
+        add(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
 }
 
 static void add_conditional(scmp_filter_ctx ctx)
@@ -218,8 +196,6 @@ static void add_conditional(scmp_filter_ctx ctx)
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
         add_sockets(ctx);
-        add_modes(ctx);
-        add_opens(ctx);
 }
 
 static scmp_filter_ctx new_filter(uint32_t default_action)
@@ -273,5 +249,9 @@ int main(int argc, char **argv)
         ctx = new_filter(SCMP_ACT_ALLOW);
         add(ctx, SCMP_ACT_ERRNO(EPERM), "sched_setaffinity", 0, NULL);
         print_filter(ctx, "filter_pinned", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        refuse_set_id_bits(ctx);
+        print_filter(ctx, "filter_shared", out);
         return fclose(out) == 0 ? 0 : 1;
 }

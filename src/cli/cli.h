@@ -25,6 +25,7 @@ struct command {
         const char *synopsis; /* what follows the name */
         const struct option *options;
         const char *notes; /* further lines of the help, or NULL */
+        bool uses_groups;  /* it starts sandboxes: see scope.c */
         int (*run)(const struct cli *cli, const struct options *options, struct error *err);
 };
 
@@ -36,6 +37,10 @@ extern const struct command cmd_bench;
 
 /* The name of the sub-command nearest to a misspelt word, or NULL. */
 const char *command_nearest(const char *word);
+
+/* scope.c: starts the command again in a scope of the user's service manager where that gives it the
+ * right to make control groups. Returns where it does not, or is not possible. */
+void scope_enter(const char *command, int argc, char **argv);
 
 /* report.c: what is said to the person. */
 

@@ -257,6 +257,7 @@ const struct command cmd_bench = {
         .name = "bench",
         .summary = "the overhead on this machine, beside other sandboxes that are installed",
         .synopsis = "[--runs N] [--only WORDS] [--json]",
+        .uses_groups = true,
         .options = bench_options,
         .run = bench_main,
 };

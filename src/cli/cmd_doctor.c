@@ -135,6 +135,7 @@ const struct command cmd_doctor = {
         .name = "doctor",
         .summary = "what this machine can enforce, what it cannot, and the command that fixes it",
         .synopsis = "[--json]",
+        .uses_groups = true,
         .options = doctor_options,
         .notes = "Exit code: 0 where a run with the default policy is enforced in full, else 1.\n",
         .run = doctor_main,

@@ -174,6 +174,7 @@ const struct command cmd_run = {
         .name = "run",
         .summary = "run code, contained",
         .synopsis = "[options] [FILE | -] [-- ARGS...]",
+        .uses_groups = true,
         .options = run_options,
         .notes =
                 "Exit code: the program's own; 124 time limit; 125 the sandbox did not run it; 126 "

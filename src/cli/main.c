@@ -113,6 +113,8 @@ static int run_command(const struct cli *cli, const struct command *command, int
                 return r;
         if (options_given(&options, "help"))
                 return print_command_help(cli, command, err);
+        if (command->uses_groups)
+                scope_enter(command->name, argc, argv);
         return command->run(cli, &options, err);
 }
 

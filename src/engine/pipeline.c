@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -29,6 +30,22 @@ static void tell(const struct passage *passage, const char *kind)
                 .result = passage->result,
         };
 
+        if (order->event)
+                order->event(order->context, &event);
+}
+
+static void tell_violation(const struct passage *passage, const struct result_violation *violation)
+{
+        const struct engine_order *order = passage->order;
+        char text[256];
+        struct engine_event event = {
+                .kind = "security.violation",
+                .id = passage->result->id,
+                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
+                .text = text,
+        };
+
+        (void)snprintf(text, sizeof(text), "%s: %s: %s", violation->kind, violation->what, violation->why);
         if (order->event)
                 order->event(order->context, &event);
 }
@@ -102,6 +119,8 @@ int engine_run(struct engine *engine, const struct engine_order *order, struct r
                 message_compose(&passage);
         else
                 r = settle(&passage, r, err);
+        for (size_t i = 0; r == 0 && i < passage.result->violation_count; i++)
+                tell_violation(&passage, &passage.result->violations[i]);
         if (r == 0)
                 tell(&passage, "execution.complete");
         if (r < 0)

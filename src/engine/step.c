@@ -138,7 +138,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .stdin_fd = running ? request->stdin_fd : -1,
                 .cancel_fd = passage->order->cancel_fd,
                 .disk_is_counted = running && (passage->workspace || passage->backend == &backend_local),
-                .started_ns = passage->started_ns,
+                .started_ns = clock_now_ns(),
         };
         if (running && passage->order->event)
                 watch->listener = (struct monitor_listener){ hear_output, hear_usage, passage };
@@ -187,13 +187,13 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         bool sweep;
         int r;
 
+        order_monitor(passage, order, &watch); /* the clock of the step starts here */
         host.number = next_number(passage->engine, &sweep);
         r = backend_start(passage->backend, &host, plan, &input, &run, err);
         if (r < 0)
                 return r;
         if (sweep)
                 cgroup_sweep(&passage->engine->site); /* while the helper works */
-        order_monitor(passage, order, &watch);
         r = monitor_watch(&run, &watch, order->outcome, passage->result, err);
         if (run.is_ready) {
                 passage->backend->describe(&run, plan, passage->result);

@@ -221,7 +221,11 @@ static int close_descriptors(struct init *init)
 
 static int apply_filter(struct init *init)
 {
-        return seccomp_apply(init->plan.pin_cpus > 0);
+        bool shares_files = init->plan.kind == PLAN_LOCAL || init->plan.workspace[0];
+
+        for (uint32_t i = 0; i < init->plan.mount_count; i++)
+                shares_files |= init->plan.mounts[i].kind == PLAN_MOUNT_WRITE;
+        return seccomp_apply(init->plan.pin_cpus > 0, shares_files);
 }
 
 static int verify(struct init *init)

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Made by tools/gen-seccomp: static const struct sock_filter filter_main[], filter_pinned[]. */
+/* Made by tools/gen-seccomp: static const struct sock_filter filter_main[], _pinned[], _shared[]. */
 #include "seccomp_filter.h"
 
 static int install(const struct sock_filter *filter, size_t length)
@@ -23,10 +23,11 @@ static int install(const struct sock_filter *filter, size_t length)
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
 }
 
-int seccomp_apply(bool pin_cpus)
+int seccomp_apply(bool pin_cpus, bool shares_files)
 {
-        /* The small one first: once the main one is in, it alone decides whether seccomp() works. */
         if (pin_cpus && install(filter_pinned, ARRAY_SIZE(filter_pinned)) < 0)
+                return -1;
+        if (shares_files && install(filter_shared, ARRAY_SIZE(filter_shared)) < 0)
                 return -1;
         return install(filter_main, ARRAY_SIZE(filter_main));
 }

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 /* Installs the filter for the calling process; needs no_new_privs. With `pin_cpus` the affinity
- * cannot be changed either. 0 or -1 with errno. */
-int seccomp_apply(bool pin_cpus);
+ * cannot be changed either; with `shares_files` no file can get a set-user-id or set-group-id bit.
+ * 0 or -1 with errno. */
+int seccomp_apply(bool pin_cpus, bool shares_files);
 /* Whether a filter is in force for the calling process. */
 bool seccomp_is_active(void);
 /* Whether this kernel takes filters at all; installs nothing. */

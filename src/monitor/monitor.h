@@ -38,7 +38,7 @@ struct monitor_order {
         int stdin_fd;            /* read while the program runs, or -1 */
         int cancel_fd;           /* readable: end the run */
         bool disk_is_counted;    /* the workspace is the host's: its growth is watched */
-        uint64_t started_ns;     /* when the run was asked for */
+        uint64_t started_ns;     /* when the step began */
         const char *proc_root;   /* local runs: "/proc" */
         struct monitor_listener listener;
 };
