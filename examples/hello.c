@@ -19,6 +19,8 @@ int main(void)
                 (void)fprintf(stderr, "hello: %s\n", sbx_error_message(err));
         } else {
                 (void)printf("%s", sbx_result_stdout(res, NULL));
+                if (!sbx_result_success(res))
+                        (void)fprintf(stderr, "hello: %s\n", sbx_result_message(res));
                 if (sbx_result_enforced(res, "memory", &by))
                         (void)printf("memory was limited by %s\n", by);
                 status = sbx_result_process_exit_code(res);

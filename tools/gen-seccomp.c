@@ -3,9 +3,10 @@
  *
  * Runs once, when the project is built, on the architecture it is built for: libseccomp turns the
  * rules below into BPF, which is embedded, so that a run neither links libseccomp nor spends time on
- * it. Three filters come out: filter_main, which every guest gets; filter_pinned, added where the CPU
- * share is held by affinity, which must then not be changed; and filter_shared, added where the guest
- * writes into a directory of the host's.
+ * it. Four filters come out: filter_main, which every guest gets; filter_pinned, added where the CPU
+ * share is held by affinity, which must then not be changed; filter_forks, added where no control group
+ * counts processes, which asks the monitor about each new one; and filter_shared, added where the
+ * guest writes into a directory of the host's.
  *
  * The form: what is allowed is listed; the rest is ENOSYS; known dangers are EPERM; a foreign
  * architecture (32-bit or x32 calls from 64-bit code) ends the process, and is checked first.
@@ -73,6 +74,9 @@ static const struct {
 static const uint64_t allowed_personalities[] = { 0, 8, 0x20000, 0x20008, 0xffffffff };
 
 static const uint64_t allowed_node_types[] = { 0, S_IFREG, S_IFIFO, S_IFSOCK };
+
+/* clone3 is not there at all. */
+static const char *const fork_calls[] = { "clone", "fork", "vfork" };
 
 static void must(int r, const char *what)
 {
@@ -249,6 +253,11 @@ int main(int argc, char **argv)
         ctx = new_filter(SCMP_ACT_ALLOW);
         add(ctx, SCMP_ACT_ERRNO(EPERM), "sched_setaffinity", 0, NULL);
         print_filter(ctx, "filter_pinned", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        for (size_t i = 0; i < sizeof(fork_calls) / sizeof(fork_calls[0]); i++)
+                add(ctx, SCMP_ACT_NOTIFY, fork_calls[i], 0, NULL);
+        print_filter(ctx, "filter_forks", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);
         refuse_set_id_bits(ctx);

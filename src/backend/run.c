@@ -15,7 +15,7 @@
 void run_init(struct run *run)
 {
         *run = (struct run){ .helper_pidfd = -1, .socket = -1, .keeper_pidfd = -1, .workspace_fd = -1,
-                             .proc_fd = -1, .streams = { -1, -1, -1 } };
+                             .fork_fd = -1, .proc_fd = -1, .streams = { -1, -1, -1 } };
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 run->group.dir_fds[i] = run->group.parent_fds[i] = -1;
         run->group.event_fd = run->group.event_file_fd = -1;
@@ -30,6 +30,8 @@ static void keep_descriptors(struct run *run, const struct report *report, const
         } else if (report->kind == REPORT_PLACES) {
                 places[0] = &run->workspace_fd;
                 places[1] = &run->proc_fd;
+        } else if (report->kind == REPORT_READY) {
+                places[0] = &run->fork_fd;
         }
         for (size_t i = 0; i < count; i++) {
                 if (i < REPORT_PLACES_MAX && places[i] && *places[i] < 0)
@@ -135,7 +137,7 @@ void run_finish(struct run *run)
 void run_close(struct run *run)
 {
         int *fds[] = { &run->helper_pidfd, &run->socket, &run->keeper_pidfd, &run->workspace_fd,
-                       &run->proc_fd, &run->streams[0], &run->streams[1], &run->streams[2] };
+                       &run->fork_fd, &run->proc_fd, &run->streams[0], &run->streams[1], &run->streams[2] };
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
                 fd_close(*fds[i]);

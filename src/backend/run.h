@@ -22,6 +22,7 @@ struct run {
         int kill_signal;  /* that makes the keeper end everything at once */
         int streams[3];   /* our ends of the program's streams */
         int workspace_fd; /* the workspace as the guest sees it, reported */
+        int fork_fd;      /* asks about new processes where no group counts them, reported; or -1 */
         int proc_fd;      /* the guest's /proc, reported; -1 in a local run */
         struct cgroup group; /* version CGROUP_NONE: there is none */
         struct report ready;  /* kind REPORT_READY once the program was executed */

@@ -78,7 +78,7 @@ static bool is_program(const char *path)
 static char *find_helper(void)
 {
         static const char *const beside[] = {
-                "sandbox-init", "../init/sandbox-init", "../libexec/sandbox/sandbox-init",
+                "sandbox-init", "../init/sandbox-init", "../src/init/sandbox-init", "../libexec/sandbox/sandbox-init",
         };
         const char *chosen = secure_getenv("SANDBOX_INIT");
         char self[4096], path[4200];

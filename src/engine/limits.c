@@ -69,9 +69,12 @@ static void describe_processes(struct result *result, const struct run *run, con
         else if (run->group.dir_fds[CGROUP_PIDS] >= 0)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_MISSING, NULL,
                                       "the group's limit reads %llu", (unsigned long long)set);
-        else
+        else if (run->ready.seen & PROTECTION_BIT(SECCOMP))
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "%s",
-                                      has_rlimit ? "counted every 10 ms, and by RLIMIT_NPROC" : "counted every 10 ms");
+                                      has_rlimit ? "asked before each new one, and by RLIMIT_NPROC" :
+                                                   "asked before each new one");
+        else
+                result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "counted every 10 ms");
 }
 
 static void describe_cpus(struct passage *passage, const struct run *run, const struct limits *limits,
@@ -84,6 +87,9 @@ static void describe_cpus(struct passage *passage, const struct run *run, const 
                 result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, by, "%s", "");
         else if (pinned == 0)
                 result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "machine", "it has no more CPUs");
+        else if (limits->cpus_milli % 1000 != 0)
+                result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL,
+                                      "without a control group only whole CPUs can be held: pinned to %u", pinned);
         else if (run->ready.skipped[STAGE_AFFINITY] || !(run->ready.seen & PROTECTION_BIT(SECCOMP)))
                 result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL, "the program could change it");
         else

@@ -17,6 +17,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* The monitor, asked first, refuses and remembers it; the kernel's own limit is the wall behind. */
+enum { NPROC_SLACK = 4 };
+
 /* A local run lives in a directory of its own; the helper removes it. */
 static int make_scratch(char *path, size_t size, struct error *err)
 {
@@ -83,7 +86,8 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         /* Where a control group counts processes it also counts refusals, and must be the first. */
         if (passage->engine->site.parent_fds[CGROUP_PIDS] < 0 &&
             (identity->uid_span > 0 || (container && counts_by_namespace())))
-                plan->processes = limits->processes;
+                plan->processes = limits->processes + NPROC_SLACK;
+        plan->ask_forks = passage->engine->site.parent_fds[CGROUP_PIDS] < 0;
         plan->memory_bytes = limits->memory_bytes;
         return take_owner(passage, plan, err);
 }

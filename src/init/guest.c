@@ -223,6 +223,12 @@ static int apply_filter(struct init *init)
 {
         bool shares_files = init->plan.kind == PLAN_LOCAL || init->plan.workspace[0];
 
+        init->fork_listener = -1;
+        if (init->plan.ask_forks) {
+                init->fork_listener = seccomp_ask_about_forks();
+                if (init->fork_listener < 0)
+                        return -1;
+        }
         for (uint32_t i = 0; i < init->plan.mount_count; i++)
                 shares_files |= init->plan.mounts[i].kind == PLAN_MOUNT_WRITE;
         return seccomp_apply(init->plan.pin_cpus > 0, shares_files);
@@ -263,7 +269,7 @@ static const struct step steps[] = {
 _Noreturn void guest_run(struct init *init)
 {
         steps_run(init, steps, ARRAY_SIZE(steps));
-        report_send(init, REPORT_READY, NULL, 0);
+        report_send(init, REPORT_READY, &init->fork_listener, init->fork_listener >= 0);
         (void)execve(init->plan.program, (char *const *)init->plan.arguments,
                      (char *const *)init->plan.environment);
         report_detail(init, init->plan.program);

@@ -32,6 +32,7 @@ struct init {
         struct plan plan;
         const int *join_fds;   /* plan.join_count of them */
         int into_fd;           /* or -1 */
+        bool is_born_in_group; /* in that of into_fd */
         const int *parent_fds; /* plan.parent_count of them */
         const int *file_fds;
         int file_fd_count;
@@ -43,6 +44,7 @@ struct init {
         uint32_t guest_uid;     /* as this process's user namespace calls it */
         uint32_t keeper_uid;
         bool change_uid;
+        int fork_listener;      /* that asks about new processes, or -1 */
         pid_t network_maker;    /* the child that makes the network namespace */
         int network_pair[2];    /* on which it hands it over; the first is -1 where there is none */
         struct report report;   /* what is known so far */

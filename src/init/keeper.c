@@ -22,7 +22,9 @@ int keeper_enter_groups(struct init *init)
         for (uint32_t i = 0; i < init->plan.join_count; i++)
                 if (fd_write_all(init->join_fds[i], "0", 1) < 0)
                         return -1;
-        return 0;
+        return init->into_fd < 0 || init->is_born_in_group ?
+                       0 :
+                       fd_write_file_at(init->into_fd, "cgroup.procs", "0");
 }
 
 int keeper_tie_to_warden(struct init *init, int death_signal)

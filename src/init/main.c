@@ -128,6 +128,10 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
                 args.cgroup = (uint64_t)init->into_fd;
         }
         pid = sys_clone3(&args);
+        init->is_born_in_group = pid >= 0 && init->into_fd >= 0;
+        if (pid < 0 && errno == ENOSYS) /* the profile of container engines hides clone3 */
+                pid = (pid_t)syscall(SYS_clone, (args.flags & ~SYS_CLONE_INTO_CGROUP) | SIGCHLD, NULL, ret_pidfd,
+                                     NULL, NULL);
         if (pid < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
         if (pid == 0) {
@@ -201,6 +205,8 @@ int main(void)
         (void)fcntl(HELPER_SOCKET, F_SETFD, FD_CLOEXEC);
         (void)sys_close_range(HELPER_SOCKET + 1, ~0u); /* whatever the caller leaked */
         (void)setsid();                                /* fails only for a group leader, which we are not */
+        for (int number = 1; number < _NSIG; number++)
+                (void)signal(number, SIG_DFL); /* what the caller ignores, we must hear; not KILL and STOP */
         (void)signal(SIGPIPE, SIG_IGN);
         /* A caller with real-time priority must not hand it on: a guest could hold the CPU with it. */
         (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });

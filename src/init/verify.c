@@ -82,7 +82,7 @@ static bool landlock_is_active(void)
         return fd < 0 && errno == EACCES;
 }
 
-static bool only_streams_are_open(void)
+static bool only_streams_are_open(const struct init *init)
 {
         AUTO_CLOSE int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char buffer[2048] __attribute__((aligned(8)));
@@ -92,11 +92,11 @@ static bool only_streams_are_open(void)
                 const struct dirent *entry = (const struct dirent *)(buffer + at);
                 int fd = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
 
-                if (fd > HELPER_SOCKET && fd != dir)
+                if (fd > HELPER_SOCKET && fd != dir && fd != init->fork_listener)
                         return false;
                 at += entry->d_reclen;
         }
-        /* The socket closes itself by exec. */
+        /* The socket closes itself by exec, as does what asks about forks. */
         return n > 0 && (fcntl(HELPER_SOCKET, F_GETFD) & FD_CLOEXEC);
 }
 
@@ -138,7 +138,7 @@ uint64_t verify_protections(const struct init *init)
                 { prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, PROTECTION_NO_NEW_PRIVS },
                 { seccomp_is_active(), PROTECTION_SECCOMP },
                 { landlock_is_active(), PROTECTION_LANDLOCK },
-                { only_streams_are_open(), PROTECTION_DESCRIPTORS },
+                { only_streams_are_open(init), PROTECTION_DESCRIPTORS },
                 { session_is_own(), PROTECTION_SESSION },
                 { limit_is(RLIMIT_CORE, 0), PROTECTION_CORE_DUMPS },
                 { limit_is(RLIMIT_NOFILE, init->plan.open_files), PROTECTION_OPEN_FILES },

@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,31 @@ int seccomp_apply(bool pin_cpus, bool shares_files)
         if (shares_files && install(filter_shared, ARRAY_SIZE(filter_shared)) < 0)
                 return -1;
         return install(filter_main, ARRAY_SIZE(filter_main));
+}
+
+int seccomp_ask_about_forks(void)
+{
+        struct sock_fprog program = {
+                .len = ARRAY_SIZE(filter_forks),
+                .filter = (struct sock_filter *)(uintptr_t)filter_forks, /* the kernel only reads it */
+        };
+
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+}
+
+bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context)
+{
+        struct seccomp_notif question = { 0 };
+        struct seccomp_notif_resp answer = { 0 };
+
+        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &question) < 0)
+                return errno == EINTR || errno == ENOENT; /* the asker was killed meanwhile */
+        answer.id = question.id;
+        if (may_go_on(context))
+                answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* its arguments are no secret to race for */
+        else
+                answer.error = -EAGAIN;
+        return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 || errno == ENOENT;
 }
 
 bool seccomp_is_active(void)

@@ -2,6 +2,7 @@
 #include "monitor/watch.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "kernel/seccomp.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -98,7 +99,7 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
         return buffer;
 }
 
-enum slot { SLOT_SOCKET, SLOT_OUT, SLOT_ERR, SLOT_INPUT, SLOT_CANCEL, SLOT_GROUP, SLOT_COUNT };
+enum slot { SLOT_SOCKET, SLOT_OUT, SLOT_ERR, SLOT_INPUT, SLOT_CANCEL, SLOT_GROUP, SLOT_FORK, SLOT_COUNT };
 
 static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT])
 {
@@ -122,6 +123,7 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
         }
         if (!watch->killed)
                 slots[SLOT_CANCEL] = (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
+        slots[SLOT_FORK] = (struct pollfd){ .fd = run->is_gone ? -1 : run->fork_fd, .events = POLLIN };
         if (run->group.event_fd >= 0 && !watch->killed)
                 slots[SLOT_GROUP] = (struct pollfd){ .fd = run->group.event_fd,
                                                      .events = run->group.version == CGROUP_V2 ? POLLPRI : POLLIN };
@@ -150,6 +152,11 @@ static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
                         streams_take_output(watch, i);
         if (slots[SLOT_INPUT].revents)
                 streams_feed_input(watch);
+        if (slots[SLOT_FORK].revents &&
+            (!(slots[SLOT_FORK].revents & POLLIN) || !seccomp_answer_fork(watch->run->fork_fd, sample_may_fork, watch))) {
+                fd_close(watch->run->fork_fd);
+                watch->run->fork_fd = -1;
+        }
         if (slots[SLOT_GROUP].revents & (POLLPRI | POLLIN))
                 hear_group(watch);
         if (slots[SLOT_CANCEL].revents & POLLIN) {

@@ -285,6 +285,19 @@ void sample_take(struct watch *watch, uint64_t now)
         watch->sample_ns = next_sample(watch, now);
 }
 
+bool sample_may_fork(void *context)
+{
+        struct watch *watch = context;
+        uint32_t now = sum_processes(watch).processes;
+
+        if (now > watch->processes_peak)
+                watch->processes_peak = now;
+        if (now < watch->order->processes)
+                return true;
+        watch->refusals++;
+        return false;
+}
+
 /* Bytes below a directory that a guest may be changing: no link followed, no other file system. */
 static uint64_t tree_bytes(int dirfd, int depth, unsigned *entries)
 {

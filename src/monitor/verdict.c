@@ -56,12 +56,10 @@ static void fill_status(struct watch *watch)
 static enum outcome blame(const struct watch *watch, uint64_t refusals)
 {
         const struct result_step *step = watch->step;
-        bool at_most = watch->sums_processes && step->usage.processes_peak >= watch->order->processes;
-
         if (step->signal == SIGXCPU ||
             (step->signal == SIGKILL && step->usage.cpu_us >= watch->order->cpu_time_ms * 1000))
                 return OUTCOME_CPU_LIMIT;
-        if (refusals > 0 || at_most)
+        if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;
         if (step->signal == SIGXFSZ || sample_disk_is_full(watch->run->workspace_fd))
                 return OUTCOME_DISK_LIMIT;
@@ -91,7 +89,7 @@ static void add_violations(struct watch *watch, uint64_t refusals)
 
 void verdict_decide(struct watch *watch)
 {
-        uint64_t refusals = cgroup_fork_refusals(&watch->run->group);
+        uint64_t refusals = cgroup_fork_refusals(&watch->run->group) + watch->refusals;
         struct result_step *step = watch->step;
 
         fill_status(watch);

@@ -36,6 +36,7 @@ struct watch {
         size_t stdin_start, stdin_end;
         bool sums_memory;       /* no control group does it */
         bool sums_processes;
+        uint64_t refusals;      /* processes that we did not let start */
         uint64_t memory_peak;
         uint32_t processes_peak;
         uint64_t cpu_us;
@@ -52,6 +53,8 @@ bool streams_are_done(const struct watch *watch);
 
 /* sample.c */
 void sample_take(struct watch *watch, uint64_t now);
+/* Whether one process more is within the limit; counts the refusal where not. */
+bool sample_may_fork(void *watch);
 uint64_t sample_workspace_bytes(int workspace_fd);
 bool sample_disk_is_full(int workspace_fd);
 

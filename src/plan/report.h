@@ -30,7 +30,8 @@ struct order {
 enum report_kind {
         REPORT_STARTED, /* with a pidfd: the process whose death ends everything */
         REPORT_PLACES,  /* with descriptors: workspace, /proc; each may be missing (fewer come) */
-        REPORT_READY,   /* the program is about to be executed; `seen` is measured */
+        REPORT_READY,   /* the program is about to be executed; `seen` is measured. With a descriptor
+                         * that asks about new processes, where the plan wants it */
         REPORT_FAILED,  /* `stage` and `sys_errno`; the program does not run */
         REPORT_EXITED,  /* the program ended: wait_status, usage */
         REPORT_GONE,    /* every process of the run is dead */

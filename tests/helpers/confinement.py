@@ -20,6 +20,16 @@ def _current(controller):
     return None
 
 
+def _sweep(parent):
+    """Removes groups of sessions that were killed before they could."""
+    for group in parent.glob(f"{SESSION_PREFIX}*"):
+        if not os.path.exists(f"/proc/{group.name.removeprefix(SESSION_PREFIX)}"):
+            try:
+                group.rmdir()
+            except OSError:
+                pass  # Something lives in it still; the next session tries again.
+
+
 def enter():
     """Moves this process into new groups; returns what `leave` needs."""
     entered = []
@@ -29,6 +39,7 @@ def enter():
         old = _current(controller)
         if old is None or not (old / "cgroup.procs").exists():
             continue
+        _sweep(old)
         new = old / f"{SESSION_PREFIX}{os.getpid()}"
         new.mkdir()
         (new / name).write_text(str(value))
