@@ -186,6 +186,8 @@ SBX_API const char *sbx_result_hint(const sbx_result *result);    /* a refusal's
 /* Always NUL-terminated after `*length` bytes; `length` may be NULL. */
 SBX_API const char *sbx_result_stdout(const sbx_result *result, size_t *length);
 SBX_API const char *sbx_result_stderr(const sbx_result *result, size_t *length);
+/* Whether a stream (1 or 2) was cut at its cap. */
+SBX_API bool sbx_result_truncated(const sbx_result *result, int stream);
 SBX_API double sbx_result_execution_time(const sbx_result *result); /* seconds */
 SBX_API double sbx_result_cpu_time(const sbx_result *result);
 SBX_API uint64_t sbx_result_memory_used(const sbx_result *result); /* bytes, peak */

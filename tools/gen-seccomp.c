@@ -43,18 +43,14 @@ static const char *const refused[] = {
 /* Requests a program has for its own descriptors, pipes, sockets and pseudo terminals. TIOCSTI
  * (0x5412), TIOCSETD (0x5423) and TIOCLINUX (0x541c) are not among them. */
 static const uint64_t allowed_ioctls[] = {
-        0x5401, 0x5402, 0x5403, 0x5404, 0x5405, 0x5406, 0x5407, 0x5408, 0x5409, 0x540a, 0x540b, /* TC* */
-        0x540c, 0x540d, 0x540e, 0x540f, 0x5410, 0x5411, /* TIOCEXCL .. TIOCOUTQ */
-        0x5413, 0x5414, 0x5415, 0x5416, 0x5417, 0x5418, 0x5419, /* window size, modem bits */
-        0x541b, 0x5420, 0x5421, 0x5422, 0x5424, 0x5425, 0x5428, 0x5429, /* FIONREAD, TIOCPKT, FIONBIO .. */
-        0x802c542a, 0x402c542b, 0x402c542c, 0x402c542d, /* TCGETS2 .. */
-        0x80045430, 0x40045431, 0x5441, 0x80045438, 0x80045439, /* pseudo terminals */
-        0x5450, 0x5451, 0x5452, 0x5460,                         /* close-on-exec, async, size */
-        0x40049409, 0x4020940d, 0x80086601, 0x40086602, /* clone a file's extents, attribute flags */
-        0xc020660b, 0x2,                                /* FIEMAP, FIGETBSZ */
-        0x8904, 0x8905, 0x8906, 0x8907, 0x8910, 0x8912, 0x8913, 0x8915, 0x8919, 0x891b, 0x891d,
-        0x8921, 0x8927, 0x8933, 0x5411, /* what a socket may ask about itself and its interfaces */
-        0x80045200,                     /* RNDGETENTCNT */
+        0x5401, 0x5402, 0x5403, 0x5404, 0x5405, 0x5409, 0x540a, 0x540b, /* TCGETS .. TCFLSH */
+        0x540e, 0x540f, 0x5410, 0x5411, 0x5413, 0x5414,                 /* TIOCSCTTY, groups, window size */
+        0x541b, 0x5420, 0x5421, 0x5422, 0x5429,                 /* FIONREAD, TIOCPKT, FIONBIO, sessions */
+        0x802c542a, 0x402c542b,                                 /* TCGETS2, TCSETS2 */
+        0x80045430, 0x40045431, 0x5441,                         /* pseudo terminals */
+        0x5450, 0x5451, 0x5452,                                 /* close-on-exec, async */
+        0x40049409, 0x80086601,                                 /* clone a file's extents, its flags */
+        0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8933, /* a socket's own interfaces */
 };
 
 static const uint64_t refused_ioctls[] = { 0x5412, 0x541c, 0x5423 };

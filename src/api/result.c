@@ -66,6 +66,11 @@ const char *sbx_result_stderr(const sbx_result *result, size_t *length)
         return stream(&inner(result)->run.err, length);
 }
 
+bool sbx_result_truncated(const sbx_result *result, int stream_number)
+{
+        return stream_number == 1 ? inner(result)->run.out.truncated : inner(result)->run.err.truncated;
+}
+
 double sbx_result_execution_time(const sbx_result *result)
 {
         return (double)inner(result)->run.usage.wall_ns / 1e9;

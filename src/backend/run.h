@@ -25,6 +25,7 @@ struct run {
         int fork_fd;      /* asks about new processes where no group counts them, reported; or -1 */
         int proc_fd;      /* the guest's /proc, reported; -1 in a local run */
         struct cgroup group; /* version CGROUP_NONE: there is none */
+        struct cgroup_reading counted; /* by it, once everything is over */
         struct report ready;  /* kind REPORT_READY once the program was executed */
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */

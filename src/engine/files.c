@@ -103,8 +103,10 @@ static int by_path(const void *a, const void *b)
 
 int files_list(int dirfd, bool strip, struct file_list *ret_list, struct error *err)
 {
-        struct walk walk = { .list = ret_list, .strip = strip };
+        struct walk walk;
 
+        walk.list = ret_list;
+        walk.strip = strip;
         *ret_list = (struct file_list){ 0 };
         if (walk_directory(&walk, dirfd, 0, 0) < 0) {
                 files_done(ret_list);

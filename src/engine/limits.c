@@ -41,13 +41,13 @@ int limits_check(const struct passage *passage, const struct limits *limits, str
 /* Whether the group really counted this run: nothing of a program's life costs no CPU time. */
 static bool group_was_used(const struct run *run)
 {
-        return cgroup_cpu_us(&run->group) > 0 || cgroup_memory_peak(&run->group) > 0;
+        return run->counted.cpu_us > 0 || run->counted.memory_peak > 0;
 }
 
 static void describe_memory(struct result *result, const struct run *run, const struct limits *limits,
                             const char *by)
 {
-        uint64_t set = cgroup_memory_limit(&run->group);
+        uint64_t set = run->counted.memory_limit;
 
         if (group_was_used(run) && set > 0 && set <= limits->memory_bytes)
                 result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, by, "%s", "");
@@ -62,7 +62,7 @@ static void describe_memory(struct result *result, const struct run *run, const 
 static void describe_processes(struct result *result, const struct run *run, const struct limits *limits,
                                const char *by, bool has_rlimit)
 {
-        uint64_t set = cgroup_processes_limit(&run->group);
+        uint64_t set = run->counted.processes_limit;
 
         if (group_was_used(run) && set > 0 && set <= limits->processes + 1)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, by, "%s", "");
@@ -83,7 +83,7 @@ static void describe_cpus(struct passage *passage, const struct run *run, const 
         struct result *result = passage->result;
         uint32_t pinned = limits_pinned_cpus(passage, limits);
 
-        if (cgroup_cpu_is_limited(&run->group))
+        if (run->counted.cpu_is_limited)
                 result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, by, "%s", "");
         else if (pinned == 0)
                 result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "machine", "it has no more CPUs");
@@ -105,7 +105,7 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
 
         result_set_protection(result, PROTECTION_TIMEOUT, STATE_ENFORCED, "monitor", "%s", "");
         result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED,
-                              cgroup_cpu_us(&run->group) > 0 ? by : "monitor", "%s", "");
+                              run->counted.cpu_us > 0 ? by : "monitor", "%s", "");
         describe_memory(result, run, limits, by);
         describe_processes(result, run, limits, by, passage->engine->identity.uid_span > 0 || container);
         describe_cpus(passage, run, limits, by);

@@ -23,8 +23,7 @@ static int start_session(struct init *init)
         sigset_t none;
 
         (void)init;
-        for (int signal = 1; signal < _NSIG; signal++)
-                (void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL); /* KILL, STOP */
+        (void)signal(SIGPIPE, SIG_DFL); /* the only one that the helper changed */
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         return setsid() < 0 ? -1 : 0;
@@ -149,12 +148,14 @@ static int allow_paths(const struct init *init, int rules, int abi)
         static const struct {
                 const char *path;
                 enum landlock_access access;
-                bool container_only;
+                bool in_container;
         } fixed[] = {
-                { "/", LANDLOCK_LIST, true },           { "/proc", LANDLOCK_READ, false },
-                { "/dev/null", LANDLOCK_DEVICE, false }, { "/dev/zero", LANDLOCK_DEVICE, false },
-                { "/dev/full", LANDLOCK_DEVICE, false }, { "/dev/random", LANDLOCK_READ, false },
-                { "/dev/urandom", LANDLOCK_READ, false }, { "/dev/pts", LANDLOCK_DEVICE, true },
+                { "/", LANDLOCK_LIST, true },            { "/proc", LANDLOCK_READ, true },
+                { "/proc", LANDLOCK_READ, false },
+                /* A container's /dev holds nothing but what it may use; the host's holds more. */
+                { "/dev", LANDLOCK_DEVICE, true },       { "/dev/null", LANDLOCK_DEVICE, false },
+                { "/dev/zero", LANDLOCK_DEVICE, false }, { "/dev/full", LANDLOCK_DEVICE, false },
+                { "/dev/random", LANDLOCK_READ, false }, { "/dev/urandom", LANDLOCK_READ, false },
                 { "/dev/shm", LANDLOCK_WRITE, true },    { "/tmp", LANDLOCK_WRITE, true },
                 { "/workspace", LANDLOCK_WRITE, true },  { "/code", LANDLOCK_READ, true },
                 { "/etc", LANDLOCK_READ, true },
@@ -162,7 +163,7 @@ static int allow_paths(const struct init *init, int rules, int abi)
         bool container = init->plan.kind == PLAN_CONTAINER;
 
         for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-                if ((container || !fixed[i].container_only) &&
+                if (container == fixed[i].in_container &&
                     landlock_allow(rules, abi, fixed[i].path, fixed[i].access) < 0)
                         return -1;
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {

@@ -217,18 +217,6 @@ uint64_t cgroup_memory_now(const struct cgroup *group)
                            group->version == CGROUP_V2 ? "memory.current" : "memory.usage_in_bytes");
 }
 
-uint64_t cgroup_memory_peak(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_MEMORY],
-                           group->version == CGROUP_V2 ? "memory.peak" : "memory.max_usage_in_bytes");
-}
-
-uint64_t cgroup_memory_limit(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_MEMORY],
-                           group->version == CGROUP_V2 ? "memory.max" : "memory.limit_in_bytes");
-}
-
 uint64_t cgroup_memory_kills(const struct cgroup *group)
 {
         return read_keyed(group->dir_fds[CGROUP_MEMORY],
@@ -248,33 +236,21 @@ uint64_t cgroup_processes_now(const struct cgroup *group)
         return read_number(group->dir_fds[CGROUP_PIDS], "pids.current");
 }
 
-uint64_t cgroup_processes_peak(const struct cgroup *group)
+struct cgroup_reading cgroup_read(const struct cgroup *group)
 {
-        return read_number(group->dir_fds[CGROUP_PIDS], "pids.peak");
-}
+        bool v2 = group->version == CGROUP_V2;
+        int memory = group->dir_fds[CGROUP_MEMORY], pids = group->dir_fds[CGROUP_PIDS];
 
-uint64_t cgroup_processes_limit(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_PIDS], "pids.max");
-}
-
-uint64_t cgroup_fork_refusals(const struct cgroup *group)
-{
-        return read_keyed(group->dir_fds[CGROUP_PIDS], "pids.events", "max");
-}
-
-bool cgroup_cpu_is_limited(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_CPU],
-                           group->version == CGROUP_V2 ? "cpu.max" : "cpu.cfs_quota_us") > 0;
-}
-
-bool cgroup_is_populated(const struct cgroup *group, enum cgroup_controller controller)
-{
-        char text[32];
-
-        return group->dir_fds[controller] >= 0 &&
-               fd_read_file_at(group->dir_fds[controller], "cgroup.procs", text, sizeof(text)) > 0;
+        return (struct cgroup_reading){
+                .memory_peak = read_number(memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes"),
+                .memory_limit = read_number(memory, v2 ? "memory.max" : "memory.limit_in_bytes"),
+                .memory_kills = cgroup_memory_kills(group),
+                .cpu_us = cgroup_cpu_us(group),
+                .processes_peak = read_number(pids, "pids.peak"),
+                .processes_limit = read_number(pids, "pids.max"),
+                .fork_refusals = read_keyed(pids, "pids.events", "max"),
+                .cpu_is_limited = read_number(group->dir_fds[CGROUP_CPU], v2 ? "cpu.max" : "cpu.cfs_quota_us") > 0,
+        };
 }
 
 /* Whether the owner in "<prefix><pid namespace>.<pid>.<start time>.<number>" is of our pid namespace

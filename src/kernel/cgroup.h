@@ -71,19 +71,21 @@ int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
 /* On version 2 the directory for CLONE_INTO_CGROUP, borrowed; else -1. */
 int cgroup_into_fd(const struct cgroup *group);
 
-/* Readings; 0 where there is no such controller or file. */
+/* What a group counted and what its limits read back as; 0 where there is no such controller or file. */
+struct cgroup_reading {
+        uint64_t memory_peak, memory_limit;
+        uint64_t memory_kills; /* processes ended for lack of memory */
+        uint64_t cpu_us;
+        uint64_t processes_peak, processes_limit;
+        uint64_t fork_refusals;
+        bool cpu_is_limited;
+};
+/* Reads all of it, a file each. */
+struct cgroup_reading cgroup_read(const struct cgroup *group);
+/* Single readings, for while the run goes on. */
 uint64_t cgroup_memory_now(const struct cgroup *group);
-uint64_t cgroup_memory_peak(const struct cgroup *group);
-uint64_t cgroup_memory_limit(const struct cgroup *group);
 uint64_t cgroup_memory_kills(const struct cgroup *group);
 uint64_t cgroup_cpu_us(const struct cgroup *group);
 uint64_t cgroup_processes_now(const struct cgroup *group);
-uint64_t cgroup_processes_peak(const struct cgroup *group);
-uint64_t cgroup_processes_limit(const struct cgroup *group);
-uint64_t cgroup_fork_refusals(const struct cgroup *group);
-/* Whether a CPU limit is set, read back. */
-bool cgroup_cpu_is_limited(const struct cgroup *group);
-/* Whether any process is in it: the proof that the helper entered. */
-bool cgroup_is_populated(const struct cgroup *group, enum cgroup_controller controller);
 
 #endif

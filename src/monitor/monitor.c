@@ -2,6 +2,7 @@
 #include "monitor/watch.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "kernel/seccomp.h"
 
 #include <errno.h>
@@ -207,15 +208,24 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
 {
         struct watch watch = { .run = run, .order = order, .step = step, .result = result };
         sigset_t before;
-        bool was_pending = hold_sigpipe(&before);
+        bool was_pending;
 
+        if (order->stdin_fd >= 0) {
+                watch.stdin_buffer = mem_alloc(MONITOR_STDIN_BYTES);
+                if (!watch.stdin_buffer) {
+                        run_kill(run);
+                        return error_set_nomem(err);
+                }
+        }
+        was_pending = hold_sigpipe(&before);
         watch.setup_end_ns = order->started_ns + MONITOR_SETUP_MS * ns_per_ms;
         watch.sums_memory = run->group.dir_fds[CGROUP_MEMORY] < 0;
         watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0;
         watch.stdin_done = order->stdin_fd < 0 && order->stdin_length == 0;
         loop(&watch);
         release_sigpipe(&before, was_pending);
-
+        mem_free(watch.stdin_buffer);
+        run->counted = cgroup_read(&run->group);
         if (run->has_failed || (!run->is_ready && watch.verdict == OUTCOME_OK))
                 step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */
         else

@@ -163,7 +163,7 @@ static size_t next_input(struct watch *watch, const char **ret_data)
                 return watch->order->stdin_length - watch->stdin_written;
         }
         if (watch->stdin_start == watch->stdin_end && !watch->stdin_done) {
-                ssize_t n = read(watch->order->stdin_fd, watch->stdin_buffer, sizeof(watch->stdin_buffer));
+                ssize_t n = read(watch->order->stdin_fd, watch->stdin_buffer, MONITOR_STDIN_BYTES);
 
                 if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
                         watch->stdin_done = true;

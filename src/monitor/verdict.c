@@ -15,7 +15,7 @@ static void fill_usage(struct watch *watch)
 {
         const struct run *run = watch->run;
         struct usage *usage = &watch->step->usage;
-        uint64_t peak = cgroup_processes_peak(&run->group);
+        uint64_t peak = run->counted.processes_peak;
 
         usage->startup_ns = watch->ready_ns - watch->order->started_ns;
         usage->wall_ns = watch->ended_ns > watch->ready_ns ? watch->ended_ns - watch->ready_ns : 0;
@@ -26,8 +26,8 @@ static void fill_usage(struct watch *watch)
                 usage->io_write_bytes = run->exited.io_write_bytes - run->ready.io_write_bytes;
         }
         usage->cpu_us = larger(usage->cpu_user_us + usage->cpu_system_us, watch->cpu_us);
-        usage->cpu_us = larger(usage->cpu_us, cgroup_cpu_us(&run->group));
-        usage->memory_peak = cgroup_memory_peak(&run->group);
+        usage->cpu_us = larger(usage->cpu_us, run->counted.cpu_us);
+        usage->memory_peak = run->counted.memory_peak;
         if (usage->memory_peak == 0)
                 usage->memory_peak = larger(watch->memory_peak, run->has_exited ? run->exited.memory_peak : 0);
         usage->processes_peak = peak > 1 ? (uint32_t)peak - 1 : watch->processes_peak;
@@ -89,14 +89,14 @@ static void add_violations(struct watch *watch, uint64_t refusals)
 
 void verdict_decide(struct watch *watch)
 {
-        uint64_t refusals = cgroup_fork_refusals(&watch->run->group) + watch->refusals;
+        uint64_t refusals = watch->run->counted.fork_refusals + watch->refusals;
         struct result_step *step = watch->step;
 
         fill_status(watch);
         fill_usage(watch);
         if (watch->verdict != OUTCOME_OK)
                 step->outcome = watch->verdict;
-        else if (cgroup_memory_kills(&watch->run->group) > 0)
+        else if (watch->run->counted.memory_kills > 0)
                 step->outcome = OUTCOME_MEMORY_LIMIT;
         else if (!watch->run->has_exited)
                 step->outcome = OUTCOME_INTERNAL_ERROR;

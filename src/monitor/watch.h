@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { MONITOR_STDIN_BYTES = 65536 };
 enum { MONITOR_GRACE_MS = 200, MONITOR_SAMPLE_MS = 100, MONITOR_SHORT_SAMPLE_MS = 10, MONITOR_SETUP_MS = 30000 };
 
 struct watch {
@@ -32,7 +33,7 @@ struct watch {
         bool output_is_file[3];     /* writing to it does not block */
         bool stdin_done;
         size_t stdin_written;
-        char stdin_buffer[65536];
+        char *stdin_buffer;     /* owned; only where stdin_fd is read */
         size_t stdin_start, stdin_end;
         bool sums_memory;       /* no control group does it */
         bool sums_processes;

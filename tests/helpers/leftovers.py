@@ -29,25 +29,35 @@ def _is_of_another_session(pid):
         groups = pathlib.Path(f"/proc/{pid}/cgroup").read_text()
     except OSError:
         return False
-    return SESSION_PREFIX in groups and f"{SESSION_PREFIX}{os.getpid()}" not in groups
+    return _is_foreign(groups)
 
 
-def _real_uid(pid):
-    """The real user, which stays true where a process is not dumpable and so belongs to root."""
+def _is_foreign(path):
+    return SESSION_PREFIX in path and f"{SESSION_PREFIX}{os.getpid()}" not in path
+
+
+def _has_foreign_ancestor(pid):
+    """The same for a zombie, which is in no group any more: its parents are asked."""
+    while pid and pid != "0":
+        if _is_of_another_session(pid):
+            return True
+        pid = _status(pid, b"PPid:")
+    return False
+
+
+def _status(pid, field):
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
-            for line in status:
-                if line.startswith(b"Uid:"):
-                    return int(line.split()[1])
+            return next((line.split()[1].decode() for line in status if line.startswith(field)), "")
     except OSError:
-        pass
-    return -1
+        return ""
 
 
 def _is_ours(pid):
     exe = os.path.basename(_read_link(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
-    uid = _real_uid(pid)
-    return exe in PROGRAM_NAMES or uid >= LIMIT_UIDS_FIRST or uid == ORDINARY_UID
+    uid = int(_status(pid, b"Uid:") or -1)  # The real one: a process that is not dumpable seems root's.
+    is_ours = exe in PROGRAM_NAMES or uid >= LIMIT_UIDS_FIRST or uid == ORDINARY_UID
+    return is_ours and not _has_foreign_ancestor(pid)
 
 
 def _processes():
@@ -58,18 +68,22 @@ def _processes():
     return ours | spaces
 
 
+def _cgroups():
+    """Groups of runs. The name of a run's group is the same in every hierarchy, so that one which lies
+    in another session's group somewhere is that session's everywhere."""
+    found, foreign = set(), set()
+    for place, folders, _ in os.walk("/sys/fs/cgroup"):
+        names = [name for name in folders if name.startswith(CGROUP_PREFIX)]
+        foreign.update(name for name in names if _is_foreign(place))
+        found.update((place, name) for name in names)
+    return {f"cgroup {place}/{name}" for place, name in found
+            if name not in foreign and not _is_of_another_session(_owner(name))}
+
+
 def _owner(name):
     """The supervisor's pid in a group's name, sandbox-run.NAMESPACE.PID.TIME.NUMBER."""
     parts = name.split(".")
     return parts[2] if len(parts) > 2 else "none"
-
-
-def _cgroups():
-    found = set()
-    for place, folders, _ in os.walk("/sys/fs/cgroup"):
-        found.update(f"cgroup {place}/{name}" for name in folders
-                     if name.startswith(CGROUP_PREFIX) and not _is_of_another_session(_owner(name)))
-    return found
 
 
 def _mounts():
