@@ -23,6 +23,7 @@ static const struct {
           "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n", false },
         { "/etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n", false },
         { "/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n", false },
+        { "/etc/hostname", "sandbox\n", false },
         { "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", false },
         { "/etc/resolv.conf", "# no name server: the network is closed\n", true },
 };
