@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ enum { CHILD_STACK = 16384 };
 
 struct child_order {
         const char *path;
+        const char *hint;
         int socket;
         int sys_errno; /* why exec failed; shared memory makes it visible to the parent */
 };
@@ -28,7 +30,7 @@ struct child_order {
 static int child_main(void *argument)
 {
         struct child_order *order = argument;
-        char *arguments[] = { (char *)"sandbox-init", NULL };
+        char *arguments[] = { (char *)"sandbox-init", (char *)(uintptr_t)order->hint, NULL };
         char *environment[] = { NULL };
 
         if (order->socket == HELPER_SOCKET) {
@@ -43,10 +45,10 @@ failed:
         _exit(127);
 }
 
-pid_t child_start(const char *path, int socket, int *ret_pidfd)
+pid_t child_start(const char *path, const char *hint, int socket, int *ret_pidfd)
 {
         char stack[CHILD_STACK] __attribute__((aligned(16)));
-        struct child_order order = { .path = path, .socket = socket };
+        struct child_order order = { .path = path, .hint = hint, .socket = socket };
         sigset_t all, before;
         int pidfd = -1;
         pid_t pid;

@@ -33,6 +33,11 @@ struct run {
 };
 
 void run_init(struct run *run);
+/* Whether no process of the guest's is left: the keeper reports the end only after it has ended all. */
+static inline bool run_is_over(const struct run *run)
+{
+        return run->has_exited || run->is_gone;
+}
 /* Receives one report; 1 when something came, 0 when the helper is gone, -1 with errno (EAGAIN). */
 int run_receive(struct run *run);
 /* SIGTERM for every process of the run. */

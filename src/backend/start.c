@@ -1,4 +1,4 @@
-/* Starting a run: helper, group, pipes, order; in this order, undone in reverse. */
+/* Starting a run: helper, pipes, order, group; the helper works while the later ones are made. */
 #include "backend/backend.h"
 #include "backend/child.h"
 #include "base/fd.h"
@@ -18,7 +18,7 @@ enum { PIPE_BYTES = 1 << 20 };
 struct parcel {
         int fds[ORDER_FDS_MAX];
         int count;
-        int owned[3 + 1 + CGROUP_CONTROLLERS];
+        int owned[3 + 1]; /* the streams and the plan */
         int owned_count;
 };
 
@@ -63,34 +63,29 @@ static int open_streams(struct run *run, struct parcel *parcel, bool empty_stdin
         return 0;
 }
 
-static int add_group(struct run *run, struct plan *plan, struct parcel *parcel, struct error *err)
+/* The group's place goes with the order, so that the helper can remove it whatever becomes of us. */
+static void add_group(const struct cgroup_site *site, struct run *run, struct plan *plan, struct parcel *parcel)
 {
-        int joins[CGROUP_CONTROLLERS];
-        int join_count = cgroup_join_fds(&run->group, joins);
+        bool v1 = site->version == CGROUP_V1;
 
-        if (join_count < 0)
-                return error_set_errno(err, "open control group '%s'", run->group.name);
-        for (int i = 0; i < join_count; i++)
-                parcel_add(parcel, joins[i], true);
-        plan->join_count = (uint32_t)join_count;
+        plan->group_name = run->group.name;
         plan->has_into = cgroup_into_fd(&run->group) >= 0;
         if (plan->has_into)
                 parcel_add(parcel, cgroup_into_fd(&run->group), false);
-        plan->parent_count = 0;
+        plan->join_count = plan->parent_count = 0;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-                if (run->group.dir_fds[i] >= 0 && (run->group.version == CGROUP_V1 || i == CGROUP_MEMORY)) {
-                        parcel_add(parcel, run->group.parent_fds[i], false);
+                if (site->parent_fds[i] >= 0 && (v1 || i == CGROUP_MEMORY)) {
+                        parcel_add(parcel, site->parent_fds[i], false);
                         plan->parent_count++;
+                        plan->join_count += v1;
                 }
-        plan->group_name = run->group.name;
-        return 0;
 }
 
-static int send_order(int socket, const struct parcel *parcel, size_t plan_length, struct error *err)
+/* Sends a message with descriptors. */
+static int send_parcel(int socket, const void *data, size_t length, const int *fds, int count, struct error *err)
 {
-        struct order order = { ORDER_MAGIC, (uint32_t)parcel->count, plan_length };
-        struct iovec part = { .iov_base = &order, .iov_len = sizeof(order) };
-        size_t size = sizeof(int) * (size_t)parcel->count;
+        struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = length };
+        size_t size = sizeof(int) * (size_t)count;
         union {
                 char bytes[CMSG_SPACE(sizeof(int) * ORDER_FDS_MAX)];
                 struct cmsghdr align;
@@ -102,13 +97,36 @@ static int send_order(int socket, const struct parcel *parcel, size_t plan_lengt
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(size);
-        memcpy(CMSG_DATA(header), parcel->fds, size);
+        memcpy(CMSG_DATA(header), fds, size);
         if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
                 return error_set_errno(err, "send the order to the helper");
         return 0;
 }
 
-static int start_helper(const char *path, struct run *run, struct error *err)
+/* Makes the groups of version 1 while the keeper builds the root, and lets it in. */
+static int open_entries(const struct backend_host *host, const struct backend_input *input, struct run *run,
+                        struct error *err)
+{
+        int joins[CGROUP_CONTROLLERS];
+        struct entry entry = { .magic = ENTRY_MAGIC };
+        char name[CGROUP_NAME_MAX];
+        int count, r;
+
+        memcpy(name, run->group.name, sizeof(name));
+        r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);
+        if (r < 0)
+                return r;
+        count = cgroup_join_fds(&run->group, joins);
+        if (count < 0)
+                return error_set_errno(err, "open control group '%s'", run->group.name);
+        entry.fd_count = (uint32_t)count;
+        r = send_parcel(run->socket, &entry, sizeof(entry), joins, count, err);
+        while (count > 0)
+                fd_close(joins[--count]);
+        return r;
+}
+
+static int start_helper(const char *path, const char *hint, struct run *run, struct error *err)
 {
         int pair[2];
         pid_t pid;
@@ -116,10 +134,10 @@ static int start_helper(const char *path, struct run *run, struct error *err)
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
-        pid = child_start(path, pair[1], &run->helper_pidfd);
+        pid = child_start(path, hint, pair[1], &run->helper_pidfd);
         if (pid <= 0) {
                 r = error_set_errno(err, "start the helper '%s'", path);
-                error_hint(err, "install it, or set init_path or SANDBOX_INIT to where it is");
+                error_hint(err, "install it, or set SANDBOX_INIT to where it is");
         }
         fd_close(pair[1]);
         run->socket = pair[0];
@@ -127,36 +145,50 @@ static int start_helper(const char *path, struct run *run, struct error *err)
         return r;
 }
 
+static int send_order(struct run *run, struct plan *plan, struct parcel *parcel, struct error *err)
+{
+        AUTO_STRBUF struct strbuf encoded = { 0 };
+        struct order order = { .magic = ORDER_MAGIC, .fd_count = (uint32_t)parcel->count };
+
+        plan_encode(plan, &encoded);
+        if (encoded.failed)
+                return error_set_nomem(err);
+        parcel->fds[0] = fd_memfile("plan", encoded.data, encoded.length);
+        if (parcel->fds[0] < 0)
+                return error_set_errno(err, "write the plan");
+        parcel->owned[parcel->owned_count++] = parcel->fds[0];
+        order.plan_length = encoded.length;
+        return send_parcel(run->socket, &order, sizeof(order), parcel->fds, parcel->count, err);
+}
+
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                   const struct backend_input *input, struct run *run, struct error *err)
 {
-        AUTO_STRBUF struct strbuf encoded = { 0 };
+        bool makes_network = plan->kind == PLAN_CONTAINER && !plan->user_namespace &&
+                             plan->network != PLAN_NETWORK_HOST;
         struct parcel parcel = { .count = 1 };
+        char name[CGROUP_NAME_MAX];
         int r;
 
         run_init(run);
         run->kill_signal = plan->kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
+        cgroup_name(host->site, host->number, name);
+        memcpy(run->group.name, name, sizeof(name));
         /* The helper starts up on another CPU while the rest is prepared; it waits for the order. */
-        r = start_helper(host->init_path, run, err);
-        if (r == 0)
-                r = cgroup_open(host->site, host->number, &input->group_limits, &run->group, err);
+        r = start_helper(host->init_path, makes_network ? HELPER_HINT_NETWORK : NULL, run, err);
+        if (r == 0 && host->site->version == CGROUP_V2)
+                r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);
         if (r == 0)
                 r = open_streams(run, &parcel, input->empty_stdin, err);
-        if (r == 0)
-                r = add_group(run, plan, &parcel, err);
-        for (int i = 0; i < input->file_fd_count && r == 0; i++)
-                parcel_add(&parcel, input->file_fds[i], false);
         if (r == 0) {
+                add_group(host->site, run, plan, &parcel);
+                for (int i = 0; i < input->file_fd_count; i++)
+                        parcel_add(&parcel, input->file_fds[i], false);
                 backend->complete(plan);
-                plan_encode(plan, &encoded);
-                parcel.fds[0] = encoded.failed ? -1 : fd_memfile("plan", encoded.data, encoded.length);
-                if (parcel.fds[0] < 0)
-                        r = encoded.failed ? error_set_nomem(err) : error_set_errno(err, "write the plan");
+                r = send_order(run, plan, &parcel, err);
         }
-        if (r == 0) {
-                parcel.owned[parcel.owned_count++] = parcel.fds[0];
-                r = send_order(run->socket, &parcel, encoded.length, err);
-        }
+        if (r == 0 && host->site->version == CGROUP_V1)
+                r = open_entries(host, input, run, err);
         parcel_done(&parcel);
         if (r < 0) {
                 run_finish(run);

@@ -59,10 +59,8 @@ static int limit_shared_memory(struct init *init)
 }
 
 static const struct step steps[] = {
-        { STAGE_GROUP, keeper_enter_groups, true },
         { STAGE_NETWORK, network_begin, true },
         { STAGE_USER_MAP, map_user, true },
-        { STAGE_GROUP_NAMESPACE, make_group_namespace, false },
         { STAGE_PRIVATE, make_private, true },
         { STAGE_ROOT, root_make, true },
         { STAGE_SYSTEM, root_system, true },
@@ -75,6 +73,8 @@ static const struct step steps[] = {
         { STAGE_HOSTNAME, set_hostname, false },
         { STAGE_NETWORK, network_enter, true },
         { STAGE_IPC, limit_shared_memory, false },
+        { STAGE_GROUP, keeper_enter_groups, true },
+        { STAGE_GROUP_NAMESPACE, make_group_namespace, false },
 };
 
 /* The supervisor reads the workspace and /proc through these once everything here is dead. */

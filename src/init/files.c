@@ -25,8 +25,9 @@ static int copy_descriptor(int from, int to)
 
 static int make_file(const struct init *init, const struct plan_file *file, const char *path)
 {
-        AUTO_CLOSE int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, file->mode);
+        AUTO_CLOSE int fd = -1;
 
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, file->mode);
         if (fd < 0)
                 return -1;
         if (file->fd_number == 0)
@@ -38,19 +39,26 @@ static int make_file(const struct init *init, const struct plan_file *file, cons
         return copy_descriptor(init->file_fds[file->fd_number - 1], fd);
 }
 
+/* Makes the directory that a file below the current one goes into. */
+static int make_folder(const char *path)
+{
+        char folder[PATH_MAX];
+        size_t length = (size_t)(strrchr(path, '/') - path);
+
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+        return mount_make_directory(folder, 0755);
+}
+
 int files_make(struct init *init, bool below)
 {
         for (uint32_t i = 0; i < init->plan.file_count; i++) {
                 const struct plan_file *file = &init->plan.files[i];
-                char parent[PATH_MAX];
-                size_t length = (size_t)(strrchr(file->path, '/') - file->path);
 
                 report_detail(init, file->path);
-                memcpy(parent, file->path, length);
-                parent[length] = '\0';
-                if (below && length > 0 && mount_make_directory(parent, 0755) < 0)
-                        return -1;
-                if (make_file(init, file, file->path + below) < 0)
+                if (make_file(init, file, file->path + below) == 0)
+                        continue;
+                if (!below || errno != ENOENT || make_folder(file->path) < 0 || make_file(init, file, file->path + 1) < 0)
                         return -1;
         }
         init->report.detail[0] = '\0';

@@ -30,7 +30,6 @@ enum { GUEST_ID = 1000, TREES_MAX = 160 };
 
 struct init {
         struct plan plan;
-        const int *join_fds;   /* plan.join_count of them */
         int into_fd;           /* or -1 */
         bool is_born_in_group; /* in that of into_fd */
         const int *parent_fds; /* plan.parent_count of them */

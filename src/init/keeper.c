@@ -15,13 +15,49 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+
+/* Receives the descriptors of the groups; the count, or -1 with errno. */
+static int receive_entry(int ret_fds[ENTRY_FDS_MAX])
+{
+        struct entry entry = { 0 };
+        struct iovec part = { .iov_base = &entry, .iov_len = sizeof(entry) };
+        union {
+                char bytes[CMSG_SPACE(sizeof(int) * ENTRY_FDS_MAX)];
+                struct cmsghdr align;
+        } control;
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
+                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        ssize_t n = recvmsg(HELPER_SOCKET, &message, MSG_CMSG_CLOEXEC);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        size_t count;
+
+        if (n == 0)
+                _exit(1); /* the supervisor changed its mind */
+        if (n != (ssize_t)sizeof(entry) || entry.magic != ENTRY_MAGIC || !header || header->cmsg_type != SCM_RIGHTS) {
+                errno = n < 0 ? errno : EPROTO;
+                return -1;
+        }
+        count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(ret_fds, CMSG_DATA(header), count * sizeof(int));
+        return (int)count;
+}
 
 int keeper_enter_groups(struct init *init)
 {
-        for (uint32_t i = 0; i < init->plan.join_count; i++)
-                if (fd_write_all(init->join_fds[i], "0", 1) < 0)
+        int fds[ENTRY_FDS_MAX];
+        int count = init->plan.join_count ? receive_entry(fds) : 0;
+
+        if (count != (int)init->plan.join_count) {
+                errno = count < 0 ? errno : EPROTO;
+                return -1;
+        }
+        for (int i = 0; i < count; i++) {
+                if (fd_write_all(fds[i], "0", 1) < 0)
                         return -1;
+                fd_close(fds[i]);
+        }
         return init->into_fd < 0 || init->is_born_in_group ?
                        0 :
                        fd_write_file_at(init->into_fd, "cgroup.procs", "0");

@@ -72,14 +72,13 @@ static void deal_descriptors(struct init *init, const struct order *order)
         const struct plan *plan = &init->plan;
         uint32_t next = ORDER_FIXED_FDS;
 
-        if ((uint64_t)next + plan->join_count + plan->has_into + plan->parent_count > order->fd_count ||
+        if ((uint64_t)next + plan->has_into + plan->parent_count > order->fd_count ||
+            plan->join_count > ENTRY_FDS_MAX ||
             plan->mount_count + 16 > TREES_MAX)
                 refuse_order(init, EPROTO, "descriptors");
         for (int i = 0; i < 3; i++)
                 if (dup3(order_fds[1 + i], i, 0) < 0)
                         refuse_order(init, errno, "standard streams");
-        init->join_fds = order_fds + next;
-        next += plan->join_count;
         init->into_fd = plan->has_into ? order_fds[next++] : -1;
         init->parent_fds = order_fds + next;
         next += plan->parent_count;
@@ -93,7 +92,6 @@ static void look_around(struct init *init)
 {
         struct stat root;
 
-        init->host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (init->host_proc < 0 || stat("/", &root) < 0)
                 refuse_order(init, errno, "/proc");
         namespace_inodes(init->host_proc, init->outer_namespaces);
@@ -193,7 +191,7 @@ static void wait_for_supervisor(int supervisor)
                         break;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
         static struct init init; /* zeroed, and too large for a comfortable stack */
         struct order order;
@@ -214,6 +212,11 @@ int main(void)
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL); /* the supervisor blocked all around our birth */
 
+        init.host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        init.network_pair[0] = -1;
+        /* The dearest step is begun before the order is there. */
+        if (argc > 1 && strcmp(argv[1], HELPER_HINT_NETWORK) == 0 && network_begin(&init) < 0)
+                refuse_order(&init, errno, "network namespace");
         receive_order(&init, &order);
         decode_plan(&init, &order);
         deal_descriptors(&init, &order);

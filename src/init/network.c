@@ -1,6 +1,7 @@
 /*
  * The network namespace. Making one is the dearest single step (a third of a millisecond), so a child
- * of the keeper makes it, on another CPU, while the keeper builds the root; the keeper then enters it.
+ * makes it, on another CPU, beside other work: a child of the warden, begun before the order is there,
+ * or, where it takes a user namespace, of the keeper. The keeper then enters it.
  * The child shares our memory, on a stack of its own, and only makes system calls. It shares errno
  * too, but touches it only when it fails, and then so does the run.
  */
@@ -53,8 +54,6 @@ static int make_namespace(void *argument)
 
         if (unshare(CLONE_NEWNET) < 0)
                 answer.sys_errno = errno;
-        else if (init->plan.network == PLAN_NETWORK_LOCALHOST && namespace_loopback_up() < 0)
-                answer.sys_errno = errno;
         else if ((fd = openat(init->host_proc, "self/ns/net", O_RDONLY | O_CLOEXEC)) < 0)
                 answer.sys_errno = errno;
         send_answer(init->network_pair[1], answer, fd);
@@ -65,9 +64,8 @@ int network_begin(struct init *init)
 {
         static char stack[MAKER_STACK] __attribute__((aligned(16)));
 
-        init->network_pair[0] = -1;
-        if (init->plan.network == PLAN_NETWORK_HOST)
-                return 0;
+        if (init->plan.network == PLAN_NETWORK_HOST || init->network_pair[0] >= 0)
+                return 0; /* not wanted, or begun by the warden */
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, init->network_pair) < 0)
                 return -1;
         init->network_maker = clone(make_namespace, stack + sizeof(stack), CLONE_VM | SIGCHLD, init);
@@ -92,7 +90,7 @@ int network_enter(struct init *init)
                 return 0;
         if (recvmsg(init->network_pair[0], &message, MSG_CMSG_CLOEXEC) < 0)
                 return -1;
-        (void)waitpid(init->network_maker, NULL, __WALL);
+        (void)waitpid(init->network_maker, NULL, __WALL); /* ours, or the warden's and not to be waited for */
         fd_close(init->network_pair[0]);
         header = CMSG_FIRSTHDR(&message);
         if (answer.sys_errno || !header || header->cmsg_type != SCM_RIGHTS) {
@@ -100,5 +98,7 @@ int network_enter(struct init *init)
                 return -1;
         }
         memcpy(&fd, CMSG_DATA(header), sizeof(int));
-        return setns(fd, CLONE_NEWNET);
+        if (setns(fd, CLONE_NEWNET) < 0)
+                return -1;
+        return init->plan.network == PLAN_NETWORK_LOCALHOST ? namespace_loopback_up() : 0;
 }

@@ -137,7 +137,12 @@ static int make_directory(struct cgroup *group, int controller, struct error *er
         return 0;
 }
 
-int cgroup_open(const struct cgroup_site *site, unsigned number, const struct cgroup_limits *limits,
+void cgroup_name(const struct cgroup_site *site, unsigned number, char ret_name[CGROUP_NAME_MAX])
+{
+        (void)snprintf(ret_name, CGROUP_NAME_MAX, CGROUP_PREFIX "%s.%u", site->owner, number);
+}
+
+int cgroup_open(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
                 struct cgroup *ret_group, struct error *err)
 {
         struct cgroup group = { .version = site->version, .event_fd = -1, .event_file_fd = -1 };
@@ -147,7 +152,7 @@ int cgroup_open(const struct cgroup_site *site, unsigned number, const struct cg
                 group.dir_fds[i] = -1;
                 group.parent_fds[i] = site->parent_fds[i];
         }
-        (void)snprintf(group.name, sizeof(group.name), CGROUP_PREFIX "%s.%u", site->owner, number);
+        (void)snprintf(group.name, sizeof(group.name), "%s", name);
         for (int i = 0; i < CGROUP_CONTROLLERS && r == 0 && site->version != CGROUP_NONE; i++)
                 r = make_directory(&group, i, err);
         if (r == 0 && site->version == CGROUP_V1)

@@ -54,9 +54,11 @@ const char *cgroup_version_name(enum cgroup_version version); /* "cgroup-v1", "c
 int cgroup_site_open(struct cgroup_site *site, struct error *err);
 void cgroup_site_close(struct cgroup_site *site);
 
+/* The name of a group to be made; `number` makes it unique within this process. */
+void cgroup_name(const struct cgroup_site *site, unsigned number, char ret_name[CGROUP_NAME_MAX]);
 /* Makes a group and sets its limits; what a controller is missing for is left undone, which the
- * caller sees by dir_fds. `number` makes the name unique within this process. */
-int cgroup_open(const struct cgroup_site *site, unsigned number, const struct cgroup_limits *limits,
+ * caller sees by dir_fds. */
+int cgroup_open(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
                 struct cgroup *ret_group, struct error *err);
 /* Closes descriptors; removes nothing. */
 void cgroup_close(struct cgroup *group);

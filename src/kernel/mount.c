@@ -127,7 +127,8 @@ int mount_pivot(void)
         return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL);
 }
 
-int mount_make_directory(const char *path, unsigned mode)
+/* Makes the directories above `path`, which begins with '/', below the current directory. */
+static int make_parents(const char *path)
 {
         char partial[PATH_MAX];
         size_t length = strlen(path);
@@ -145,28 +146,26 @@ int mount_make_directory(const char *path, unsigned mode)
                         return -1;
                 partial[i] = '/';
         }
-        return mkdir(partial + 1, mode) < 0 && errno != EEXIST ? -1 : 0;
+        return 0;
+}
+
+/* Most parents are there already, so they are made only when they turn out to be missing. */
+int mount_make_directory(const char *path, unsigned mode)
+{
+        if (mkdir(path + 1, mode) == 0 || errno == EEXIST)
+                return 0;
+        if (errno != ENOENT || make_parents(path) < 0)
+                return -1;
+        return mkdir(path + 1, mode);
 }
 
 int mount_make_file(const char *path)
 {
-        char parent[PATH_MAX];
-        const char *slash = strrchr(path, '/');
-        int fd;
+        mode_t mode = S_IFREG | 0644;
 
-        if (slash != path) {
-                if ((size_t)(slash - path) >= sizeof(parent)) {
-                        errno = ENAMETOOLONG;
-                        return -1;
-                }
-                memcpy(parent, path, (size_t)(slash - path));
-                parent[slash - path] = '\0';
-                if (mount_make_directory(parent, 0755) < 0)
-                        return -1;
-        }
-        fd = open(path + 1, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644);
-        if (fd < 0)
-                return errno == EEXIST ? 0 : -1;
-        fd_close(fd);
-        return 0;
+        if (mknod(path + 1, mode, 0) == 0 || errno == EEXIST)
+                return 0;
+        if (errno != ENOENT || make_parents(path) < 0)
+                return -1;
+        return mknod(path + 1, mode, 0);
 }

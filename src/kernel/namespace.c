@@ -27,13 +27,11 @@ const struct namespace_info namespaces[NAMESPACE_COUNT] = {
 
 void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
 {
-        char path[32] = "self/ns/";
+        AUTO_CLOSE int dir = openat(proc_fd, "self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
         struct stat st;
 
-        for (int i = 0; i < NAMESPACE_COUNT; i++) {
-                strcpy(path + 8, namespaces[i].name); /* at most six characters, from our table */
-                ret_inodes[i] = fstatat(proc_fd, path, &st, 0) == 0 ? st.st_ino : 0;
-        }
+        for (int i = 0; i < NAMESPACE_COUNT; i++)
+                ret_inodes[i] = fstatat(dir, namespaces[i].name, &st, 0) == 0 ? st.st_ino : 0;
 }
 
 uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT], const uint64_t now[NAMESPACE_COUNT])

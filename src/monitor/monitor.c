@@ -62,7 +62,7 @@ static void check_clock(struct watch *watch)
 {
         uint64_t now = clock_now_ns();
 
-        if (watch->run->is_gone)
+        if (run_is_over(watch->run))
                 return;
         if (watch->ready_ns == 0) {
                 if (now >= watch->setup_end_ns)
@@ -87,7 +87,7 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
 {
         uint64_t now = clock_now_ns(), due;
 
-        if (watch->run->is_gone)
+        if (run_is_over(watch->run))
                 return NULL;
         if (watch->ready_ns == 0)
                 due = watch->setup_end_ns;
@@ -192,7 +192,7 @@ static void release_sigpipe(const sigset_t *before, bool was_pending)
 
 static void loop(struct watch *watch)
 {
-        while (!watch->run->is_gone || !streams_are_done(watch)) {
+        while (!run_is_over(watch->run) || !streams_are_done(watch)) {
                 struct pollfd slots[SLOT_COUNT];
                 struct timespec buffer;
 

@@ -35,7 +35,7 @@ static uint64_t room_left(struct watch *watch, int stream)
 bool streams_are_done(const struct watch *watch)
 {
         /* Nobody waits for the rest of a run that was called off or whose reader is gone. */
-        if (watch->run->is_gone && (watch->cancelled || watch->output_failed))
+        if (run_is_over(watch->run) && (watch->cancelled || watch->output_failed))
                 return true;
         return watch->run->streams[1] < 0 && watch->run->streams[2] < 0;
 }

@@ -17,9 +17,20 @@ enum stage {
 
 const char *stage_sentence(enum stage stage);
 
-/* Descriptors sent with the order: plan, stdin, stdout, stderr; then as the plan says: those to enter
- * groups, the group to be born in, parents of groups, files. */
+/* Descriptors sent with the order: plan, stdin, stdout, stderr; then as the plan says: the group to be
+ * born in, parents of groups, files. On cgroup version 1 a second message follows, with the descriptors
+ * through which the keeper enters its groups: they are made while it builds the root. */
+/* The helper's only argument, where it may make a network namespace before it has its order. */
+#define HELPER_HINT_NETWORK "network"
+
 enum { ORDER_MAGIC = 0x6f786273, ORDER_FIXED_FDS = 4, ORDER_FDS_MAX = 32, HELPER_SOCKET = 3 };
+
+enum { ENTRY_MAGIC = 0x65786273, ENTRY_FDS_MAX = 4 };
+
+struct entry {
+        uint32_t magic;
+        uint32_t fd_count;
+};
 
 struct order {
         uint32_t magic;
