@@ -12,8 +12,11 @@
  * architecture (32-bit or x32 calls from 64-bit code) ends the process, and is checked first.
  * Comparisons that allow are exact over 64 bits: a value with stray high bits is refused.
  */
+#include "compact-bpf.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -210,22 +213,38 @@ static scmp_filter_ctx new_filter(uint32_t default_action)
         return ctx;
 }
 
+/* The architecture as the kernel tells a filter. */
+static uint32_t native_architecture(void)
+{
+        switch (seccomp_arch_native()) {
+        case SCMP_ARCH_X86_64:
+                return AUDIT_ARCH_X86_64;
+        case SCMP_ARCH_AARCH64:
+                return AUDIT_ARCH_AARCH64;
+        default:
+                must(-ENOTSUP, "this architecture");
+                return 0;
+        }
+}
+
 static void print_filter(scmp_filter_ctx ctx, const char *name, FILE *out)
 {
-        struct sock_filter instruction;
-        FILE *bpf = tmpfile();
+        static struct bpf program;
+        FILE *exported = tmpfile();
 
-        if (!bpf)
+        if (!exported)
                 must(-errno, "temporary file");
-        must(seccomp_export_bpf(ctx, fileno(bpf)), "export");
-        rewind(bpf);
-        (void)fprintf(out, "static const struct sock_filter %s[] = {\n", name);
-        while (fread(&instruction, sizeof(instruction), 1, bpf) == 1)
-                (void)fprintf(out, "        { 0x%04x, %u, %u, 0x%08x },\n", instruction.code,
-                              instruction.jt, instruction.jf, instruction.k);
-        (void)fprintf(out, "};\n");
-        (void)fclose(bpf);
+        must(seccomp_export_bpf(ctx, fileno(exported)), "export");
+        rewind(exported);
+        program.length = fread(program.code, sizeof(program.code[0]), BPF_MAX, exported);
+        (void)fclose(exported);
         seccomp_release(ctx);
+        must(compact_bpf(&program, native_architecture()), "compact");
+        (void)fprintf(out, "static const struct sock_filter %s[] = {\n", name);
+        for (size_t i = 0; i < program.length; i++)
+                (void)fprintf(out, "        { 0x%04x, %u, %u, 0x%08x },\n", program.code[i].code,
+                              program.code[i].jt, program.code[i].jf, program.code[i].k);
+        (void)fprintf(out, "};\n");
 }
 
 int main(int argc, char **argv)

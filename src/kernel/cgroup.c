@@ -258,25 +258,34 @@ struct cgroup_reading cgroup_read(const struct cgroup *group)
         };
 }
 
-/* Whether the owner in "<prefix><pid namespace>.<pid>.<start time>.<number>" is of our pid namespace
- * and dead. What cannot be read is left alone: it is not ours. */
-static bool owner_is_dead(const char *name, const char *our_owner)
+/* When a process was started, in seconds since boot; UINT64_MAX where there is none, 0 where it cannot
+ * be told. */
+static uint64_t started_at(int pid)
 {
         char path[64], stat[1024], *field;
-        unsigned long long ns, our_ns, start, now;
-        int pid;
+        unsigned long long ticks;
 
-        if (sscanf(name, CGROUP_PREFIX "%llu.%d.%llu.", &ns, &pid, &start) != 3 ||
-            sscanf(our_owner, "%llu.", &our_ns) != 1 || ns != our_ns)
-                return false;
         (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
         if (fd_read_file_at(AT_FDCWD, path, stat, sizeof(stat)) <= 0)
-                return errno == ENOENT || errno == ESRCH;
+                return errno == ENOENT || errno == ESRCH ? UINT64_MAX : 0;
         field = strrchr(stat, ')');
         if (!field || sscanf(field + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-                                        "%*d %*d %*d %*d %llu", &now) != 1)
+                                        "%*d %*d %*d %*d %llu", &ticks) != 1)
+                return 0;
+        return ticks / (unsigned long)sysconf(_SC_CLK_TCK);
+}
+
+/* Whether the owner in "<prefix><pid namespace>.<pid>.<second>.<number>" is of our pid namespace and
+ * dead: its pid is nobody's, or of a process that was started after the group was named. */
+static bool owner_is_dead(const char *name, const char *our_owner)
+{
+        unsigned long long ns, our_ns, named;
+        int pid;
+
+        if (sscanf(name, CGROUP_PREFIX "%llu.%d.%llu.", &ns, &pid, &named) != 3 ||
+            sscanf(our_owner, "%llu.", &our_ns) != 1 || ns != our_ns)
                 return false;
-        return now != start;
+        return started_at(pid) > named + 1;
 }
 
 static void end_members(int parent, const char *name)
@@ -290,9 +299,23 @@ static void end_members(int parent, const char *name)
                 (void)kill((pid_t)pid, SIGKILL); /* already gone is what we want */
 }
 
-static void sweep_parent(const struct cgroup_site *site, int parent)
+/* Removes one group from every hierarchy; the one that is looked through comes last, so that what
+ * could not be removed is found again. */
+static void sweep_group(const struct cgroup_site *site, const char *name)
 {
-        int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                if (site->parent_fds[i] >= 0)
+                        end_members(site->parent_fds[i], name);
+        for (int i = CGROUP_CONTROLLERS - 1; i >= 0; i--)
+                if (site->parent_fds[i] >= 0)
+                        (void)unlinkat(site->parent_fds[i], name, AT_REMOVEDIR); /* busy: the next one's turn */
+}
+
+void cgroup_sweep(const struct cgroup_site *site)
+{
+        int parent = site->parent_fds[CGROUP_MEMORY] >= 0 ? site->parent_fds[CGROUP_MEMORY] :
+                                                            site->parent_fds[CGROUP_PIDS];
+        int copy = parent >= 0 ? openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
         struct dirent *entry;
 
@@ -300,22 +323,9 @@ static void sweep_parent(const struct cgroup_site *site, int parent)
                 fd_close(copy);
                 return;
         }
-        while ((entry = readdir(dir))) {
-                if (!str_has_prefix(entry->d_name, CGROUP_PREFIX) ||
-                    strlen(entry->d_name) >= CGROUP_NAME_MAX ||
-                    !owner_is_dead(entry->d_name, site->owner))
-                        continue;
-                end_members(parent, entry->d_name);
-                (void)unlinkat(parent, entry->d_name, AT_REMOVEDIR); /* busy: the next start's turn */
-        }
+        while ((entry = readdir(dir)))
+                if (str_has_prefix(entry->d_name, CGROUP_PREFIX) && strlen(entry->d_name) < CGROUP_NAME_MAX &&
+                    owner_is_dead(entry->d_name, site->owner))
+                        sweep_group(site, entry->d_name);
         (void)closedir(dir);
-}
-
-void cgroup_sweep(const struct cgroup_site *site)
-{
-        if (site->version == CGROUP_V2)
-                sweep_parent(site, site->parent_fds[CGROUP_MEMORY]);
-        for (int i = 0; i < CGROUP_CONTROLLERS && site->version == CGROUP_V1; i++)
-                if (site->parent_fds[i] >= 0)
-                        sweep_parent(site, site->parent_fds[i]);
 }

@@ -6,7 +6,7 @@
  * nearest ancestor that hands controllers down and is writable (delegation). The supervisor makes
  * the group and reads it; the helper's first child enters it, so that everything later is born in
  * it; the helper removes it when the run is over or the supervisor has died. Names carry the owner
- * (pid namespace, pid, start time), and what a dead owner left is swept by the next one.
+ * (pid namespace, pid, when), and what a dead owner left is swept by the next one.
  */
 #ifndef KERNEL_CGROUP_H
 #define KERNEL_CGROUP_H
@@ -29,7 +29,7 @@ struct cgroup_site {
         bool hybrid;                         /* a version 2 tree without controllers beside version 1 */
         int parent_fds[CGROUP_CONTROLLERS];  /* owned; directories in which groups are made, or -1;
                                               * on version 2 all four are copies of one */
-        char owner[64];                      /* "<pid namespace>.<pid>.<start time>" */
+        char owner[64];                      /* "<pid namespace>.<pid>.<second since boot>" */
         char reason[160];                    /* why a controller is missing, for the doctor */
 };
 
