@@ -46,6 +46,9 @@ extern const struct backend backend_local;
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                   const struct backend_input *input, struct run *run, struct error *err);
 
+/* The error of a helper that could not be executed; 0 where it could. Known once the run is over. */
+int backend_child_failure(const struct run *run, struct error *err);
+
 /* Every protection that the helper proves before the program starts: what a container holds. */
 #define BACKEND_PROVEN                                                                             \
         (PROTECTION_BIT(USER_NAMESPACE) | PROTECTION_BIT(MOUNT_NAMESPACE) |                        \

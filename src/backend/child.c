@@ -1,10 +1,12 @@
 /*
  * The one place where this library starts a process.
  *
- * Theory of operation. The caller may have threads. So the child shares its memory (CLONE_VM) while
- * the calling thread waits (CLONE_VFORK), and does two things only: puts the socket in place and
- * executes the helper. All signals are blocked around it, so that no handler of the caller's runs in
- * the child. The child has no exit signal: a caller's own SIGCHLD handling never sees it.
+ * Theory of operation. The caller may have threads and much memory. So the child shares the memory
+ * (CLONE_VM), on a stack of its own, and does two things only: puts the socket in place and executes
+ * the helper. We do not wait for it (no CLONE_VFORK): it starts on another CPU while this thread goes
+ * on. It touches nothing of ours but its own struct; errno is shared, and written only where it
+ * fails. All signals are blocked in it, so that no handler of the caller's runs there, and it has no
+ * exit signal, so that a caller's own SIGCHLD handling never sees it.
  */
 #include "backend/child.h"
 #include "plan/report.h"
@@ -15,54 +17,38 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-enum { CHILD_STACK = 16384 };
-
-struct child_order {
-        const char *path;
-        const char *hint;
-        int socket;
-        int sys_errno; /* why exec failed; shared memory makes it visible to the parent */
-};
 
 static int child_main(void *argument)
 {
-        struct child_order *order = argument;
-        char *arguments[] = { (char *)"sandbox-init", (char *)(uintptr_t)order->hint, NULL };
+        struct child *child = argument;
+        char *arguments[] = { (char *)"sandbox-init", (char *)(uintptr_t)child->hint, NULL };
         char *environment[] = { NULL };
 
-        if (order->socket == HELPER_SOCKET) {
+        if (child->socket == HELPER_SOCKET) {
                 if (fcntl(HELPER_SOCKET, F_SETFD, 0) < 0)
                         goto failed;
-        } else if (dup2(order->socket, HELPER_SOCKET) < 0) {
+        } else if (dup2(child->socket, HELPER_SOCKET) < 0) {
                 goto failed;
         }
-        (void)execve(order->path, arguments, environment);
+        (void)execve(child->path, arguments, environment);
 failed:
-        order->sys_errno = errno;
+        child->sys_errno = errno;
         _exit(127);
 }
 
-pid_t child_start(const char *path, const char *hint, int socket, int *ret_pidfd)
+pid_t child_start(struct child *child, int *ret_pidfd)
 {
-        char stack[CHILD_STACK] __attribute__((aligned(16)));
-        struct child_order order = { .path = path, .hint = hint, .socket = socket };
         sigset_t all, before;
         int pidfd = -1;
         pid_t pid;
 
+        child->sys_errno = 0;
         sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-        pid = clone(child_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | (int)SYS_CLONE_PIDFD,
-                    &order, &pidfd);
+        pid = clone(child_main, child->stack + sizeof(child->stack), CLONE_VM | (int)SYS_CLONE_PIDFD, child, &pidfd);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (pid > 0)
                 *ret_pidfd = pidfd;
-        if (pid > 0 && order.sys_errno) {
-                errno = order.sys_errno;
-                return 0;
-        }
         return pid;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,8 +15,11 @@
 
 void run_init(struct run *run)
 {
-        *run = (struct run){ .helper_pidfd = -1, .socket = -1, .keeper_pidfd = -1, .workspace_fd = -1,
-                             .fork_fd = -1, .proc_fd = -1, .streams = { -1, -1, -1 } };
+        memset((char *)run + offsetof(struct run, helper_pid), 0, sizeof(*run) - offsetof(struct run, helper_pid));
+        run->helper_pidfd = run->socket = run->keeper_pidfd = -1;
+        run->workspace_fd = run->fork_fd = run->proc_fd = -1;
+        run->streams[0] = run->streams[1] = run->streams[2] = -1;
+        run->child.sys_errno = 0;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 run->group.dir_fds[i] = run->group.parent_fds[i] = -1;
         run->group.event_fd = run->group.event_file_fd = -1;

@@ -5,6 +5,7 @@
 #ifndef BACKEND_RUN_H
 #define BACKEND_RUN_H
 
+#include "backend/child.h"
 #include "base/error.h"
 #include "kernel/cgroup.h"
 #include "plan/report.h"
@@ -14,6 +15,7 @@
 #include <sys/types.h>
 
 struct run {
+        struct child child; /* how the helper was started */
         pid_t helper_pid;
         int helper_pidfd; /* the helper's warden, a child of ours */
         int socket;       /* orders and reports */

@@ -129,19 +129,19 @@ static int open_entries(const struct backend_host *host, const struct backend_in
 static int start_helper(const char *path, const char *hint, struct run *run, struct error *err)
 {
         int pair[2];
-        pid_t pid;
         int r = 0;
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
-        pid = child_start(path, hint, pair[1], &run->helper_pidfd);
-        if (pid <= 0) {
+        run->child.path = path;
+        run->child.hint = hint;
+        run->child.socket = pair[1];
+        run->helper_pid = child_start(&run->child, &run->helper_pidfd);
+        if (run->helper_pid < 0)
                 r = error_set_errno(err, "start the helper '%s'", path);
-                error_hint(err, "install it, or set SANDBOX_INIT to where it is");
-        }
-        fd_close(pair[1]);
         run->socket = pair[0];
-        run->helper_pid = pid;
+        /* The child's copy of the descriptor is its own: the table is not shared. */
+        fd_close(pair[1]);
         return r;
 }
 
@@ -192,7 +192,20 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         parcel_done(&parcel);
         if (r < 0) {
                 run_finish(run);
+                (void)backend_child_failure(run, err);
                 run_close(run);
         }
+        return r;
+}
+
+int backend_child_failure(const struct run *run, struct error *err)
+{
+        int r;
+
+        if (!run->child.sys_errno)
+                return 0;
+        errno = run->child.sys_errno;
+        r = error_set_errno(err, "start the helper '%s'", run->child.path);
+        error_hint(err, "install it, or set SANDBOX_INIT to where it is");
         return r;
 }

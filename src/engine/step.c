@@ -152,6 +152,10 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
 static int explain(const struct passage *passage, const struct run *run, const struct result_step *outcome,
                    struct error *err)
 {
+        int r = backend_child_failure(run, err);
+
+        if (r < 0)
+                return r;
         if (run->has_failed)
                 return backend_failure(&run->failed, !passage->engine->identity.user_namespace, err);
         if (outcome->outcome == OUTCOME_REFUSED)
