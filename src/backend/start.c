@@ -12,8 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20 };
-
 /* Descriptors that go along with an order; borrowed but for `owned`. */
 struct parcel {
         int fds[ORDER_FDS_MAX];
@@ -54,11 +52,8 @@ static int open_streams(struct run *run, struct parcel *parcel, bool empty_stdin
                         return error_set_errno(err, "make a pipe");
                 parcel_add(parcel, ends[1 - ours], true);
                 run->streams[i] = ends[ours];
-                /* Only our end must not block. A larger pipe is a matter of speed; a user's quota
-                 * may forbid it. */
                 if (fcntl(ends[ours], F_SETFL, O_NONBLOCK | (ours ? O_WRONLY : O_RDONLY)) < 0)
-                        return error_set_errno(err, "set up a pipe");
-                (void)fcntl(ends[ours], F_SETPIPE_SZ, PIPE_BYTES);
+                        return error_set_errno(err, "set up a pipe"); /* only our end must not block */
         }
         return 0;
 }

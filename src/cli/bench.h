@@ -28,6 +28,7 @@ struct bench {
         sbx_engine *engine;
         char self[PATH_MAX];  /* this program */
         char hello[PATH_MAX]; /* the static program that is run */
+        int hello_fd;         /* owned: it, open */
         char *hello_code;     /* owned: its bytes */
         size_t hello_length;
         char directory[PATH_MAX]; /* temporary; removed at the end */

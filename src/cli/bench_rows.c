@@ -7,16 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static int run_in_library(struct bench *bench, const char *language, const void *code,
-                          size_t length, struct error *err)
+/* With `code` NULL, the static program's file is handed on. */
+static int run_in_library(struct bench *bench, const char *language, const char *code, struct error *err)
 {
-        AUTO_REQUEST sbx_request *req = sbx_request_new(language, "");
+        AUTO_REQUEST sbx_request *req = sbx_request_new(language, code);
         AUTO_RESULT sbx_result *result = NULL;
         sbx_error *failure = NULL;
 
         if (!req)
                 return error_set_nomem(err);
-        if (sbx_request_set_code(req, code, length, &failure) < 0 ||
+        if ((!code && sbx_request_set_code_fd(req, bench->hello_fd, &failure) < 0) ||
             sbx_request_set(req, "backend", "container", &failure) < 0)
                 return report_take(err, failure);
         result = sbx_run(bench->engine, req, &failure);
@@ -31,12 +31,12 @@ static int run_in_library(struct bench *bench, const char *language, const void 
 
 static int call_library(struct bench *bench, struct error *err)
 {
-        return run_in_library(bench, NULL, bench->hello_code, bench->hello_length, err);
+        return run_in_library(bench, NULL, NULL, err);
 }
 
 static int call_python_library(struct bench *bench, struct error *err)
 {
-        return run_in_library(bench, "python", "pass", 4, err);
+        return run_in_library(bench, "python", "pass", err);
 }
 
 #define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })

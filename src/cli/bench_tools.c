@@ -54,6 +54,7 @@ static int read_hello(struct bench *bench, struct error *err)
 
         if (fd < 0)
                 return error_set_errno(err, "open '%s'", bench->hello);
+        bench->hello_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
         return fd_read_all(fd, HELLO_MAX, "the program to measure", &bench->hello_code,
                            &bench->hello_length, err);
 }
@@ -101,6 +102,7 @@ void bench_close(struct bench *bench)
                            FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
         sbx_engine_free(bench->engine);
         mem_free(bench->hello_code);
+        fd_close(bench->hello_fd);
 }
 
 static bool is_program(const char *path)

@@ -232,6 +232,8 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
         unsigned runs;
         int r = bench && all ? 0 : error_set_nomem(err);
 
+        if (bench)
+                bench->hello_fd = -1;
         if (r == 0)
                 r = setup_refuse_words(options, err);
         if (r == 0)

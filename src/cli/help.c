@@ -1,6 +1,7 @@
 /* The help lines made from an option table, and the guess at what a misspelt word meant. */
 #include "cli/options.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ static size_t distance(const char *a, const char *b)
         size_t a_length = strlen(a), b_length = strlen(b);
 
         if (a_length > NAME_MAX_LENGTH || b_length > NAME_MAX_LENGTH)
-                return NAME_MAX_LENGTH;
+                return SIZE_MAX;
         for (size_t j = 0; j <= b_length; j++)
                 row[j] = j;
         for (size_t i = 1; i <= a_length; i++) {

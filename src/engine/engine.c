@@ -19,13 +19,14 @@ enum { ENGINE_RUNS = 256 };
  * A run takes the base plus its helper's pid, which is below the span. */
 static const uint32_t guest_uid_base = 0x70000000, guest_uid_span = 0x400000;
 
-static bool has_capability(int capability)
+/* Whether this process may make namespaces and become other users without one of its own. */
+static bool is_privileged(void)
 {
+        const uint32_t needed = 1u << CAP_SYS_ADMIN | 1u << CAP_SETUID | 1u << CAP_SETGID;
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         struct __user_cap_data_struct data[2] = { 0 };
 
-        return syscall(SYS_capget, &header, data) == 0 &&
-               (data[capability / 32].effective & (1u << (capability % 32)));
+        return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & needed) == needed;
 }
 
 /* Chooses ids from those that this user namespace has, by its uid_map. */
@@ -59,8 +60,7 @@ static int find_identity(struct engine_identity *identity, struct error *err)
 {
         char map[4096];
 
-        identity->user_namespace = !has_capability(CAP_SYS_ADMIN) || !has_capability(CAP_SETUID) ||
-                                   !has_capability(CAP_SETGID);
+        identity->user_namespace = !is_privileged();
         if (fd_read_file_at(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) <= 0)
                 return error_set_errno(err, "read /proc/self/uid_map");
         choose_ids(identity, map);

@@ -12,6 +12,7 @@ enum {
         SPLICE_CHUNK = 1 << 20,
         SMALL_CHUNK = 4096, /* what a writable pipe or terminal takes without blocking */
         ROUNDS = 16,        /* then the clock is looked at again */
+        PIPE_BYTES = 1 << 20,
 };
 
 static void close_stream(struct watch *watch, int stream)
@@ -118,6 +119,15 @@ static bool target_is_writable(struct watch *watch, int stream, int target)
         return !watch->output_blocked[stream];
 }
 
+/* A program that writes much gets a larger pipe; most write little, and a user's quota may forbid it. */
+static void grow_pipe(struct watch *watch, int stream)
+{
+        if (!watch->pipe_has_grown[stream] && kept_stream(watch, stream)->bytes >= CHUNK) {
+                watch->pipe_has_grown[stream] = true;
+                (void)fcntl(watch->run->streams[stream], F_SETPIPE_SZ, PIPE_BYTES);
+        }
+}
+
 void streams_take_output(struct watch *watch, int stream)
 {
         int target = watch->order->output_fds[stream];
@@ -145,6 +155,7 @@ void streams_take_output(struct watch *watch, int stream)
                         close_stream(watch, stream);
                 if (r <= 0)
                         return;
+                grow_pipe(watch, stream);
         }
 }
 

@@ -30,6 +30,7 @@ struct watch {
         bool cancelled;             /* the caller called the run off */
         bool output_blocked[3];     /* the caller's descriptor is full for now */
         bool output_unspliceable[3];
+        bool pipe_has_grown[3];
         bool output_is_file[3];     /* writing to it does not block */
         bool stdin_done;
         size_t stdin_written;

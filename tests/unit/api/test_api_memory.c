@@ -33,7 +33,9 @@ static size_t count_leftovers(void)
         (void)snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/*/sandbox-run.*.%d.*", (int)getpid());
         count = count_matches(pattern);
         (void)snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/sandbox-run.*.%d.*", (int)getpid());
-        return count + count_matches(pattern) + count_matches("/tmp/unit-api-memory.*/sandbox-run.*");
+        count += count_matches(pattern);
+        (void)snprintf(pattern, sizeof(pattern), "%s/sandbox-run.*", getenv("TMPDIR"));
+        return count + count_matches(pattern);
 }
 
 /* What a complete result holds; the test fails where one is not. */

@@ -88,6 +88,7 @@ static inline void walk_plan(const struct plan *plan)
                 sum += strlen(plan->arguments[i]);
         for (uint32_t i = 0; i < plan->environment_count; i++)
                 sum += strlen(plan->environment[i]);
+        assert_true(sum > 0);
         assert_null(plan->arguments[plan->argument_count]);
         assert_null(plan->environment[plan->environment_count]);
 }
