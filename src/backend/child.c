@@ -5,8 +5,9 @@
  * (CLONE_VM), on a stack of its own, and does two things only: puts the socket in place and executes
  * the helper. We do not wait for it (no CLONE_VFORK): it starts on another CPU while this thread goes
  * on. It touches nothing of ours but its own struct; errno is shared, and written only where it
- * fails. All signals are blocked in it, so that no handler of the caller's runs there, and it has no
- * exit signal, so that a caller's own SIGCHLD handling never sees it.
+ * fails. All signals are blocked in it, so that no handler of the caller's runs there. The kernel makes
+ * its exit signal SIGCHLD at the exec, so a caller's handler may hear of its end, or even reap it: we go
+ * by the pidfd and the socket, and a helper that was reaped by somebody else is as good.
  */
 #include "backend/child.h"
 #include "plan/report.h"
@@ -19,7 +20,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-static int child_main(void *argument)
+/* A sanitizer would mark this function's stack in memory that it shares with the caller. */
+__attribute__((no_sanitize_address)) static int child_main(void *argument)
 {
         struct child *child = argument;
         char *arguments[] = { (char *)"sandbox-init", (char *)(uintptr_t)child->hint, NULL };
