@@ -22,7 +22,8 @@
  *  - No global state, no signal handlers, no output of its own.
  *
  * "The program failed" and "the sandbox failed" are never confused: what the program did is a
- * result with a status; NULL with an error means that nothing was run.
+ * result with a status; NULL with an error means that nothing was run, or, for SBX_EOUTPUT and
+ * SBX_ENOMEM, that what ran could not be told.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-enum { CHILD_STACK = 8192 };
+enum { CHILD_STACK = 16384 };
 
 /* What the child works on; must stay until it has executed the helper, so for as long as the run. */
 struct child {

@@ -222,7 +222,7 @@ int main(int argc, char **argv)
         deal_descriptors(&init, &order);
         supervisor_fd = sys_pidfd_open((pid_t)init.plan.supervisor_pid);
         if (supervisor_fd < 0 || getppid() != (pid_t)init.plan.supervisor_pid)
-                refuse_order(&init, errno, "supervisor");
+                refuse_order(&init, ESRCH, "supervisor");
         look_around(&init);
         init.own_pidfd = sys_pidfd_open(getpid());
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* local runs: orphans come to us */

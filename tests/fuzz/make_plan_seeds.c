@@ -1,7 +1,8 @@
 /*
- * Writes the seeds of corpus/plan: run with the folder as argument after the fields of the plan have
- * changed.   cc -D_GNU_SOURCE -Iinclude -Isrc tests/fuzz/make_plan_seeds.c src/plan/plan_encode.c \
- *               src/base/str.c src/base/mem.c && ./a.out tests/fuzz/corpus/plan
+ * make_plan_seeds FOLDER
+ *
+ * Writes the seeds of the plan's fuzz target: plans of each kind, and some that are to be refused. The
+ * build makes this program and checks that the committed seeds are what it writes.
  */
 #include "base/mem.h"
 #include "base/str.h"

@@ -273,8 +273,7 @@ static void destinations_are_names_addresses_and_networks_with_ports(void **stat
                 "x.org:1-2-3",
                 "x.org:http",
                 ":443",
-                "b\xc3\xbc"
-                "cher.example",
+                "b\303\274cher.example",
                 "a b",
                 "-a.org",
                 "a-.org",
