@@ -18,6 +18,10 @@ help: ## this list
 test: test-tools vm-tools all ## every test: lint, unit, integration, escape, sanitizers, virtual machine
 	@tools/run-tests
 
+test-unit: ## the unit tests alone
+test-integration: ## the tests by behaviour alone
+test-escape: ## the hostile programs alone
+test-asan: ## unit and integration tests with the sanitizers
 test-unit test-integration test-escape test-asan: test-%: test-tools all
 	@tools/run-tests $*
 

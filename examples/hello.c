@@ -17,10 +17,14 @@ int main(void)
 
         if (!res) {
                 (void)fprintf(stderr, "hello: %s\n", sbx_error_message(err));
+                if (sbx_error_hint(err))
+                        (void)fprintf(stderr, "hint: %s\n", sbx_error_hint(err));
         } else {
                 (void)printf("%s", sbx_result_stdout(res, NULL));
                 if (!sbx_result_success(res))
                         (void)fprintf(stderr, "hello: %s\n", sbx_result_message(res));
+                if (sbx_result_hint(res))
+                        (void)fprintf(stderr, "hint: %s\n", sbx_result_hint(res));
                 if (sbx_result_enforced(res, "memory", &by))
                         (void)printf("memory was limited by %s\n", by);
                 status = sbx_result_process_exit_code(res);

@@ -101,6 +101,9 @@ SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environ
 /* The effective policy for a language (NULL: the general one), as "yaml" or "json" text. */
 SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
                               sbx_error **err);
+/* Whether this engine can run under the policy: languages it names that nobody has, and parts that are
+ * not in this build, are errors. */
+SBX_API int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_error **err);
 /* The JSON Schema of a policy file. Caller frees. */
 SBX_API char *sbx_policy_schema(sbx_error **err);
 
@@ -150,7 +153,7 @@ typedef struct sbx_event {
         double time;      /* seconds since the run was asked for */
         const void *data; /* the bytes of "stdout" and "stderr" */
         size_t length;
-        const char *text;    /* "start": the language; "security.violation": what and why */
+        const char *text;    /* "execution.start": the language; "security.violation": what and why */
         uint64_t memory;     /* "usage": bytes now */
         double cpu_time;     /* "usage": seconds so far */
         uint32_t processes;  /* "usage": now */
@@ -172,6 +175,7 @@ SBX_API sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error
 SBX_API sbx_result *sbx_wait(sbx_execution *execution, sbx_error **err);
 /* Ends the run; its status becomes "cancelled". From any thread or signal handler. */
 SBX_API void sbx_cancel(sbx_execution *execution);
+/* The same by the request, which then stays cancelled: a new run takes a new request. */
 SBX_API void sbx_request_cancel(sbx_request *req);
 
 /* ---- result ---- */
@@ -197,6 +201,9 @@ SBX_API int sbx_result_process_exit_code(const sbx_result *result);
 /* Whether a protection or limit ("seccomp", "memory") was in force, and by which mechanism. */
 SBX_API bool sbx_result_enforced(const sbx_result *result, const char *protection,
                                  const char **ret_by);
+/* Names of the protections that were asked for and not in force, separated by commas; NULL where there
+ * is none (or no memory to say so). Only a run that accepts less can have any. */
+SBX_API char *sbx_result_missing(const sbx_result *result);
 /* The whole result: "json" (one object, indented), "jsonline" (the same on one line) or "text"
  * (the report for a person; `color` concerns it alone). */
 SBX_API char *sbx_result_format(const sbx_result *result, const char *form, bool color,

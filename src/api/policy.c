@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,13 +117,12 @@ static int anchor_values(struct policy_values *values, const char *folder, size_
 
 static int anchor(struct policy *policy, const char *path)
 {
-        const char *slash = strrchr(path, '/');
-        const char *folder = slash ? path : ".";
-        size_t length = slash ? (size_t)(slash - path) : 1;
-        int r = anchor_values(&policy->general, folder, length);
+        AUTO_FREE char *real = realpath(path, NULL);
+        size_t length = real ? (size_t)(strrchr(real, '/') - real) : 0;
+        int r = real ? anchor_values(&policy->general, real, length) : -1;
 
         for (size_t i = 0; i < policy->language_count && r == 0; i++)
-                r = anchor_values(&policy->languages[i].values, folder, length);
+                r = anchor_values(&policy->languages[i].values, real, length);
         return r;
 }
 

@@ -105,6 +105,16 @@ bool sbx_result_enforced(const sbx_result *result, const char *protection, const
         return false;
 }
 
+char *sbx_result_missing(const sbx_result *result)
+{
+        AUTO_STRBUF struct strbuf names = { 0 };
+
+        for (int id = 0; id < PROTECTION_COUNT; id++)
+                if (inner(result)->protections[id].state == STATE_MISSING)
+                        strbuf_addf(&names, "%s%s", names.length ? ", " : "", protection_name((enum protection)id));
+        return names.length && !names.failed ? strbuf_take(&names) : NULL;
+}
+
 char *sbx_result_format(const sbx_result *result, const char *form, bool color, sbx_error **err)
 {
         struct error error;

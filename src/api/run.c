@@ -53,6 +53,22 @@ static int check_language_blocks(const struct engine *engine, const struct sbx_p
         return 0;
 }
 
+int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_error **err)
+{
+        const struct policy *layers[] = { &policy->file, &policy->environment };
+        struct policy_values values;
+        struct error error;
+        int r = check_language_blocks(&engine->engine, policy, &error);
+
+        if (r == 0)
+                r = policy_effective(layers, 2, NULL, &values, &error);
+        if (r < 0)
+                return api_fail(&error, err);
+        r = engine_check_policy(&values, &error);
+        policy_values_done(&values);
+        return r < 0 ? api_fail(&error, err) : 0;
+}
+
 sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err)
 {
         struct engine_order order;

@@ -52,6 +52,8 @@ static const struct remedy remedies[] = {
         { STAGE_SECCOMP, 0, ANYBODY, PROTECTION_SECCOMP, "a kernel with CONFIG_SECCOMP_FILTER is needed" },
         { STAGE_GROUP, 0, ANYBODY, PROTECTION_MEMORY,
           "the control group could not be entered; see 'sandbox doctor'" },
+        { STAGE_VOLUMES, EOVERFLOW, ANYBODY, PROTECTION_COUNT,
+          "a volume inside a persistent workspace needs its directory there: make it first" },
         { STAGE_WORKSPACE, ENOENT, ANYBODY, PROTECTION_FILESYSTEM, "make the directory first" },
         { STAGE_DIRECTORY, EACCES, ANYBODY, PROTECTION_FILESYSTEM,
           "the program's unprivileged user must be able to enter it: 'chmod o+x', or run sandbox as its owner" },

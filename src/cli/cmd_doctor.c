@@ -90,6 +90,8 @@ static void format_report(const json_t *root, bool color, struct strbuf *out)
                     text_of(root, "user", "?"),
                     (long long)json_integer_value(json_object_get(root, "uid")),
                     text_of(root, "cgroup", "?"));
+        if (text_of(root, "cgroup_reason", NULL))
+                strbuf_addf(out, "no control groups: %s\n", text_of(root, "cgroup_reason", ""));
         add_backends(out, backends, color);
         add_protections(out, protections, color);
         add_fixes(out, backends, &said);

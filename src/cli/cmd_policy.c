@@ -38,14 +38,17 @@ static int policy_show(const struct cli *cli, const struct options *options, str
 static int check_file(const struct cli *cli, const char *path, bool *ret_ok, struct error *err)
 {
         AUTO_POLICY sbx_policy *policy = sbx_policy_new();
+        AUTO_ENGINE sbx_engine *engine = NULL;
         AUTO_STRBUF struct strbuf line = { 0 };
         sbx_error *failure = NULL;
         struct error found = { 0 };
         char shown[512];
+        int r = policy ? setup_engine(NULL, &engine, err) : error_set_nomem(err);
 
-        if (!policy)
-                return error_set_nomem(err);
-        *ret_ok = sbx_policy_load_file(policy, path, &failure) == 0;
+        if (r < 0)
+                return r;
+        *ret_ok = sbx_policy_load_file(policy, path, &failure) == 0 &&
+                  sbx_engine_check_policy(engine, policy, &failure) == 0;
         if (!*ret_ok) {
                 (void)report_take(&found, failure); /* its code is of no use here */
                 report_error(&found);

@@ -121,6 +121,8 @@ static int report_result(struct run *run, const sbx_result *result, struct error
         if (r < 0)
                 return r;
         run_report_outcome(result, run->form, run->quiet);
+        if (run->form == OUTPUT_RAW && !run->quiet)
+                run_report_missing(result);
         if (options_given(run->options, "verbose"))
                 r = run_report_details(result, err);
         else if (run->form == OUTPUT_RAW && !run->quiet && isatty(2))

@@ -69,6 +69,8 @@ void run_events_handle(const sbx_event *event, void *userdata);
 int run_events_complete(struct run_events *events, const char *result_line, struct error *err);
 
 /* run_report.c: what is told about a run that ended, on stderr. */
+/* Which protections a run that accepts less went without. */
+void run_report_missing(const sbx_result *result);
 /* "sandbox: <message>" where the outcome needs words. */
 void run_report_outcome(const sbx_result *result, enum output_form form, bool quiet);
 /* For the raw form: what the compiler said, and that output was cut. */

@@ -119,6 +119,18 @@ void run_report_outcome(const sbx_result *result, enum output_form form, bool qu
         report_line(message ? message : status, sbx_result_hint(result));
 }
 
+void run_report_missing(const sbx_result *result)
+{
+        char *names = sbx_result_missing(result);
+        char line[512];
+
+        if (!names)
+                return;
+        (void)snprintf(line, sizeof(line), "not in force for this run: %s", names);
+        report_line(line, NULL);
+        sbx_string_free(names);
+}
+
 void run_report_figures(const sbx_result *result)
 {
         bool color = report_is_colored(2);

@@ -71,6 +71,9 @@ void engine_done(struct engine *engine);
 int engine_run(struct engine *engine, const struct engine_order *order, struct result **ret_result,
                struct error *err);
 
+/* stages.c: what a policy can say that this build cannot do is an error. */
+int engine_check_policy(const struct policy_values *policy, struct error *err);
+
 /* doctor.c: what this machine gives this user, tried for real. Caller frees. */
 char *engine_doctor_json(struct engine *engine, struct error *err);
 /* languages.c: each language as JSON. Caller frees. */

@@ -113,7 +113,7 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
                 result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "tmpfs", "%s", "");
         else
                 result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "monitor",
-                                      "the workspace is measured every 100 ms, single files by RLIMIT_FSIZE");
+                                      "the workspace is measured every 10 ms and at the end: a fast writer is ended late; each file by RLIMIT_FSIZE");
         result_set_protection(result, PROTECTION_OUTPUT, STATE_ENFORCED, "monitor", "%s", "");
 }
 

@@ -52,7 +52,7 @@ int passage_identify(struct passage *passage, struct error *err)
 }
 
 /* What the policy can say that this build cannot do: refused, never passed over. */
-static int check_available(const struct policy_values *policy, struct error *err)
+int engine_check_policy(const struct policy_values *policy, struct error *err)
 {
         if (policy->network_mode == NETWORK_DNS || policy->network_mode == NETWORK_ALLOWLIST || policy->network_dns)
                 return error_set(err, SBX_EUNAVAILABLE, "network mode '%s' is not available in this build",
@@ -163,7 +163,7 @@ int passage_allow(struct passage *passage, struct error *err)
                         layers[count++] = passage->order->layers[i];
         r = policy_effective(layers, count, passage->language->name, &passage->policy, err);
         if (r == 0)
-                r = check_available(&passage->policy, err);
+                r = engine_check_policy(&passage->policy, err);
         if (r == 0)
                 r = resolve_paths(passage, err);
         if (r == 0)

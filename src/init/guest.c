@@ -49,7 +49,6 @@ static int set_limits(struct init *init)
                 uint64_t value;
         } limits[] = {
                 { RLIMIT_CORE, 0 },
-                { RLIMIT_NOFILE, plan->open_files },
                 { RLIMIT_FSIZE, plan->file_bytes },
                 { RLIMIT_MEMLOCK, 64 << 10 },
                 { RLIMIT_MSGQUEUE, 64 << 10 },
@@ -240,6 +239,9 @@ static int verify(struct init *init)
         uint64_t missing;
 
         init->report.seen |= verify_protections(init);
+        /* Last of all: looking around took descriptors itself. */
+        if (limit(RLIMIT_NOFILE, init->plan.open_files) == 0 && verify_open_files(init))
+                init->report.seen |= PROTECTION_BIT(OPEN_FILES);
         missing = init->plan.required & ~init->report.seen;
         if (missing == 0 || init->plan.best_effort)
                 return 0;

@@ -102,5 +102,7 @@ int files_make(struct init *init, bool below);
 /* guest.c, verify.c */
 _Noreturn void guest_run(struct init *init);
 uint64_t verify_protections(const struct init *init);
+/* Whether the limit of descriptors holds, which is set after the rest was verified. */
+bool verify_open_files(const struct init *init);
 
 #endif

@@ -23,6 +23,8 @@ struct watch {
         uint64_t sample_ns;     /* of the next sample */
         uint64_t usage_ns;      /* of the next usage event */
         uint64_t disk_before;   /* bytes in a counted workspace at the start */
+        uint64_t disk_ns;       /* when it is measured next */
+        bool disk_is_over;
         enum outcome verdict;   /* why we ended it; OUTCOME_OK: we did not */
         bool killed;
         bool output_failed;     /* the caller's descriptor takes no more */
@@ -58,6 +60,8 @@ void sample_take(struct watch *watch, uint64_t now);
 /* Whether one process more is within the limit; counts the refusal where not. */
 bool sample_may_fork(void *watch);
 uint64_t sample_workspace_bytes(int workspace_fd);
+/* Whether a counted workspace has grown past the limit. */
+bool sample_disk_is_over(struct watch *watch);
 bool sample_disk_is_full(int workspace_fd);
 
 /* verdict.c: what became of the run, once everything is over. */

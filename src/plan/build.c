@@ -113,6 +113,19 @@ static int set_variable(struct strlist *environment, size_t known, const char *v
         return strlist_add(environment, variable);
 }
 
+/* A variable of the language's; "{workspace}" at its end is where the program starts. */
+static int set_language_variable(struct plan_draft *draft, const char *variable, const char *home)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+        size_t known = draft->environment.count;
+
+        if (!str_has_suffix(variable, "{workspace}"))
+                return set_variable(&draft->environment, known, variable);
+        strbuf_add(&text, variable, strlen(variable) - strlen("{workspace}"));
+        strbuf_adds(&text, home);
+        return text.failed ? -1 : set_variable(&draft->environment, known, text.data);
+}
+
 static int add_environment(const struct plan_input *input, struct plan_draft *draft)
 {
         const char *home = place(input, draft, "/workspace"), *temporary = place(input, draft, "/tmp");
@@ -132,7 +145,7 @@ static int add_environment(const struct plan_input *input, struct plan_draft *dr
                 if (strlist_add(&draft->environment, variables[i]) < 0)
                         return -1;
         for (const char *const *variable = input->language->env; *variable; variable++)
-                if (set_variable(&draft->environment, draft->environment.count, *variable) < 0)
+                if (set_language_variable(draft, *variable, home) < 0)
                         return -1;
         /* The policy's are unique among themselves: ten thousand of them meet only the few above. */
         fixed = draft->environment.count;
