@@ -198,6 +198,9 @@ static void add_conditional(scmp_filter_ctx ctx)
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknod", SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
+        /* One's own limits only: those of another process of the same user are not the guest's. */
+        add_one(ctx, SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
+        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "prlimit64", SCMP_A0(SCMP_CMP_GT, 0));
         add_sockets(ctx);
 }
 

@@ -26,8 +26,8 @@ static void describe(const struct run *run, const struct plan *plan, struct resu
         (void)plan;
         backend_describe_seen(run, BACKEND_PROVEN, result);
         if (run->is_ready && (run->ready.seen & PROTECTION_BIT(LANDLOCK))) {
-                result_set_protection(result, PROTECTION_FILESYSTEM, STATE_ENFORCED, "landlock",
-                                      "reads what the language needs, writes its own directory");
+                result_set_protection(result, PROTECTION_FILESYSTEM, STATE_MISSING, "landlock",
+                                      "contents are protected; modes, owners and times of the user's files are not");
                 if (run->ready.landlock_abi >= 4)
                         result_set_protection(result, PROTECTION_NETWORK, STATE_MISSING, "landlock",
                                               "TCP is refused, other traffic is not");

@@ -208,6 +208,7 @@ int main(int argc, char **argv)
                 return EXIT_NOT_RUN;
         /* A reader that goes away is an error to tell and to clean up after, not our death. */
         (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
         code = dispatch(&cli, argc > 0 ? argc - 1 : 0, argv + (argc > 0), &err);
         if (code >= 0)
                 return code;

@@ -56,7 +56,7 @@ static void describe_memory(struct result *result, const struct run *run, const 
                                       (unsigned long long)set);
         else
                 result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, "monitor",
-                                      "summed over the processes every 10 ms");
+                                      "summed every 10 ms; not seen: kernel buffers, shared memory that nobody has mapped");
 }
 
 static void describe_processes(struct result *result, const struct run *run, const struct limits *limits,
@@ -104,16 +104,22 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
         bool container = passage->backend == &backend_container;
 
         result_set_protection(result, PROTECTION_TIMEOUT, STATE_ENFORCED, "monitor", "%s", "");
-        result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED,
-                              run->counted.cpu_us > 0 ? by : "monitor", "%s", "");
+        if (run->counted.cpu_us > 0)
+                result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED, by, "%s", "");
+        else
+                result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED, "monitor",
+                                      "summed every 10 ms; not seen: children that live shorter and that nobody waits for");
         describe_memory(result, run, limits, by);
         describe_processes(result, run, limits, by, passage->engine->identity.uid_span > 0 || container);
         describe_cpus(passage, run, limits, by);
-        if (container && !passage->workspace)
+        if (container && passage->counted_count == 0)
                 result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "tmpfs", "%s", "");
+        else if (passage->counted_count > 0 && !passage->disk_is_known)
+                result_set_protection(result, PROTECTION_DISK, STATE_MISSING, NULL,
+                                      "a writable directory of the host cannot be measured");
         else
                 result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "monitor",
-                                      "the workspace is measured every 10 ms and at the end: a fast writer is ended late; each file by RLIMIT_FSIZE");
+                                      "measured every 10 ms and at the end: a fast writer is ended late");
         result_set_protection(result, PROTECTION_OUTPUT, STATE_ENFORCED, "monitor", "%s", "");
 }
 

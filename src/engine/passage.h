@@ -17,6 +17,12 @@ struct passage {
         struct policy_values policy;  /* effective */
         char *workspace;              /* owned: resolved, or NULL */
         struct file_list files_before; /* in that workspace */
+        unsigned workspace_mode;      /* of it, before the run */
+        int counted_fds[POLICY_MOUNTS_MAX + 1]; /* owned: directories of the host that the guest can write;
+                                                 * the workspace, if there is one, is the first */
+        size_t counted_count;
+        uint64_t counted_before;      /* bytes in them, before the run */
+        bool disk_is_known;           /* all of them could be measured */
         char *resolver;               /* owned: the host's resolv.conf, or NULL */
         const struct backend *backend;
         /* The code, or what was compiled from it; in one of three ways: */

@@ -73,6 +73,8 @@ static void passage_done(struct passage *passage)
         policy_values_done(&passage->policy);
         mem_free(passage->workspace);
         files_done(&passage->files_before);
+        for (size_t i = 0; i < passage->counted_count; i++)
+                fd_close(passage->counted_fds[i]);
         mem_free(passage->resolver);
         fd_close(passage->program_fd);
         mem_free(passage->program_path);

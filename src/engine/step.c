@@ -141,7 +141,10 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .stdin_length = running ? request->stdin_length : 0,
                 .stdin_fd = running ? request->stdin_fd : -1,
                 .cancel_fd = passage->order->cancel_fd,
-                .disk_is_counted = running && (passage->workspace || passage->backend == &backend_local),
+                .counted_fds = passage->counted_fds,
+                .counted_count = running && passage->disk_is_known ? passage->counted_count : 0,
+                .counted_before = passage->counted_before,
+                .counts_workspace = passage->backend == &backend_local && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
         };
         if (running && passage->order->event)

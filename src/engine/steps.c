@@ -3,6 +3,7 @@
 #include "engine/files.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "monitor/monitor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,22 +142,64 @@ int passage_compile(struct passage *passage, struct error *err)
         return 0;
 }
 
+static int open_counted(struct passage *passage, const char *path, struct error *err)
+{
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd < 0 && errno == ENOTDIR)
+                return 0; /* a single file: RLIMIT_FSIZE bounds it */
+        if (fd < 0)
+                return error_set_errno(err, "open '%s'", path);
+        passage->counted_fds[passage->counted_count++] = fd;
+        return 0;
+}
+
+/* What the guest can write on the host is opened and measured before it runs. */
+static int open_writable(struct passage *passage, struct error *err)
+{
+        const struct policy_values *policy = &passage->policy;
+        int r = passage->workspace ? open_counted(passage, passage->workspace, err) : 0;
+
+        for (size_t i = 0; i < policy->mount_count && r == 0; i++)
+                if (policy->mounts[i].writable)
+                        r = open_counted(passage, policy->mounts[i].source, err);
+        if (r < 0)
+                return r;
+        passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count, &passage->counted_before);
+        if (passage->disk_is_known || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
+                return 0;
+        r = error_set(err, SBX_EREFUSED, "cannot hold the disk limit: a writable directory holds too much, is too deep, "
+                                         "or is closed to this user");
+        error_hint(err, "hand in a smaller directory, or accept less with '--enforcement best-effort'");
+        return r;
+}
+
 static int list_before(struct passage *passage, struct error *err)
 {
-        AUTO_CLOSE int fd = -1;
+        struct stat st;
 
         if (!passage->workspace)
                 return 0;
-        fd = open(passage->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-                return error_set_errno(err, "open workspace '%s'", passage->workspace);
-        return files_list(fd, false, &passage->files_before, err);
+        if (fstat(passage->counted_fds[0], &st) < 0)
+                return error_set_errno(err, "look at workspace '%s'", passage->workspace);
+        passage->workspace_mode = st.st_mode & 07777;
+        return files_list(passage->counted_fds[0], false, &passage->files_before, err);
+}
+
+/* A guest may have closed its workspace, to us too; the next run must be able to enter it. */
+static void reopen_workspace(const struct passage *passage)
+{
+        if (passage->workspace)
+                (void)fchmod(passage->counted_fds[0], passage->workspace_mode); /* not ours to change: it was not changed */
 }
 
 static int compare_files(struct passage *passage, int workspace_fd, struct error *err)
 {
         struct file_list after;
-        int r = files_list(workspace_fd, passage->workspace != NULL, &after, err);
+        int r;
+
+        reopen_workspace(passage);
+        r = files_list(workspace_fd, passage->workspace != NULL, &after, err);
 
         if (r < 0)
                 return r;
@@ -170,8 +213,10 @@ int passage_run(struct passage *passage, struct error *err)
         const struct request *request = passage->order->request;
         struct result_step *run = &passage->result->run;
         struct step_order order = { PLAN_STEP_RUN, &passage->policy.limits, run, compare_files };
-        int r = list_before(passage, err);
+        int r = open_writable(passage, err);
 
+        if (r == 0)
+                r = list_before(passage, err);
         if (r < 0)
                 return r;
         run->out.passed_through = request->output_fds[1] >= 0;

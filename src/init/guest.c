@@ -23,7 +23,8 @@ static int start_session(struct init *init)
         sigset_t none;
 
         (void)init;
-        (void)signal(SIGPIPE, SIG_DFL); /* the only one that the helper changed */
+        (void)signal(SIGPIPE, SIG_DFL); /* the helper's own two */
+        (void)signal(SIGXFSZ, SIG_DFL);
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         return setsid() < 0 ? -1 : 0;

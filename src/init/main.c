@@ -206,6 +206,7 @@ int main(int argc, char **argv)
         for (int number = 1; number < _NSIG; number++)
                 (void)signal(number, SIG_DFL); /* what the caller ignores, we must hear; not KILL and STOP */
         (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN); /* a caller's limit is an error with words, not a death */
         /* A caller with real-time priority must not hand it on: a guest could hold the CPU with it. */
         (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
         umask(0);

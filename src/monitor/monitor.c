@@ -43,8 +43,6 @@ static void hear_helper(struct watch *watch)
                         watch->deadline_ns = now + watch->order->timeout_ms * ns_per_ms;
                         watch->sample_ns = now + MONITOR_SHORT_SAMPLE_MS * ns_per_ms;
                         watch->usage_ns = now + MONITOR_SAMPLE_MS * ns_per_ms;
-                        if (watch->order->disk_is_counted)
-                                watch->disk_before = sample_workspace_bytes(run->workspace_fd);
                 }
                 if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
                         watch->ended_ns = now;
@@ -196,6 +194,10 @@ static void loop(struct watch *watch)
                 struct pollfd slots[SLOT_COUNT];
                 struct timespec buffer;
 
+                if (run_is_over(watch->run))
+                        streams_empty(watch);
+                if (run_is_over(watch->run) && streams_are_done(watch))
+                        break;
                 fill_slots(watch, slots);
                 if (ppoll(slots, SLOT_COUNT, time_left(watch, &buffer), NULL) > 0)
                         serve(watch, slots);
@@ -225,6 +227,7 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
         loop(&watch);
         release_sigpipe(&before, was_pending);
         mem_free(watch.stdin_buffer);
+        mem_free(watch.accounts);
         run->counted = cgroup_read(&run->group);
         if (run->has_failed || (!run->is_ready && watch.verdict == OUTCOME_OK))
                 step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */

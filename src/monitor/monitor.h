@@ -37,11 +37,17 @@ struct monitor_order {
         size_t stdin_length;
         int stdin_fd;            /* read while the program runs, or -1 */
         int cancel_fd;           /* readable: end the run */
-        bool disk_is_counted;    /* the workspace is the host's: its growth is watched */
+        const int *counted_fds;  /* directories of the host that the guest can write: borrowed */
+        size_t counted_count;
+        uint64_t counted_before; /* what they held before the run */
+        bool counts_workspace;   /* the run's own workspace is the host's too, and new */
         uint64_t started_ns;     /* when the step began */
         const char *proc_root;   /* local runs: "/proc" */
         struct monitor_listener listener;
 };
+
+/* Bytes below directories; false where that cannot be told: too deep, too many, closed to us. */
+bool monitor_measure(const int *dir_fds, size_t count, uint64_t *ret_bytes);
 
 /* Watches until every process of the run is gone and its output is read. Fills `step`, and adds
  * violations to `result`. An error means that the sandbox failed, not the program. */

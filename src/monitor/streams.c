@@ -159,6 +159,19 @@ void streams_take_output(struct watch *watch, int stream)
         }
 }
 
+void streams_empty(struct watch *watch)
+{
+        for (int stream = 1; stream <= 2; stream++) {
+                struct pollfd slot = { .fd = watch->run->streams[stream], .events = POLLIN };
+
+                while (slot.fd >= 0 && watch->run->streams[stream] >= 0 && !watch->output_blocked[stream] &&
+                       poll(&slot, 1, 0) > 0 && (slot.revents & POLLIN))
+                        streams_take_output(watch, stream);
+                if (watch->run->streams[stream] >= 0 && !watch->output_blocked[stream])
+                        close_stream(watch, stream);
+        }
+}
+
 static void end_input(struct watch *watch)
 {
         watch->stdin_done = true;

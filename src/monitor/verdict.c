@@ -61,7 +61,7 @@ static enum outcome blame(const struct watch *watch, uint64_t refusals)
                 return OUTCOME_CPU_LIMIT;
         if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;
-        if (step->signal == SIGXFSZ || watch->disk_is_over || sample_disk_is_full(watch->run->workspace_fd))
+        if (step->signal == SIGXFSZ || watch->disk_was_over || disk_is_full(watch->run->workspace_fd))
                 return OUTCOME_DISK_LIMIT;
         return step->signal ? OUTCOME_SIGNALED : OUTCOME_FAILED;
 }
@@ -94,14 +94,14 @@ void verdict_decide(struct watch *watch)
 
         fill_status(watch);
         fill_usage(watch);
-        watch->disk_is_over = sample_disk_is_over(watch);
+        watch->disk_was_over = disk_is_over(watch);
         if (watch->verdict != OUTCOME_OK)
                 step->outcome = watch->verdict;
         else if (watch->run->counted.memory_kills > 0)
                 step->outcome = OUTCOME_MEMORY_LIMIT;
         else if (!watch->run->has_exited)
                 step->outcome = OUTCOME_INTERNAL_ERROR;
-        else if (watch->disk_is_over)
+        else if (watch->disk_was_over)
                 step->outcome = OUTCOME_DISK_LIMIT; /* it was faster than we looked */
         else if (step->exit_code == 0)
                 step->outcome = OUTCOME_OK;

@@ -22,9 +22,8 @@ struct watch {
         uint64_t kill_ns;       /* end of the grace after SIGTERM; 0: none */
         uint64_t sample_ns;     /* of the next sample */
         uint64_t usage_ns;      /* of the next usage event */
-        uint64_t disk_before;   /* bytes in a counted workspace at the start */
-        uint64_t disk_ns;       /* when it is measured next */
-        bool disk_is_over;
+        uint64_t disk_ns;       /* when the disk is measured next */
+        bool disk_was_over;     /* at the end */
         enum outcome verdict;   /* why we ended it; OUTCOME_OK: we did not */
         bool killed;
         bool output_failed;     /* the caller's descriptor takes no more */
@@ -41,6 +40,7 @@ struct watch {
         bool sums_memory;       /* no control group does it */
         bool sums_processes;
         uint64_t refusals;      /* processes that we did not let start */
+        struct accounts *accounts; /* owned; of CPU time, see processes.c; NULL until used */
         uint64_t memory_peak;
         uint32_t processes_peak;
         uint64_t cpu_us;
@@ -53,16 +53,31 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully);
 void streams_feed_input(struct watch *watch);
 /* Moves what a stream has; closes it at its end. */
 void streams_take_output(struct watch *watch, int stream);
+/* Nobody can write any more: takes what is there and closes the streams, also where a descriptor that
+ * the guest sent into a socket of its own keeps one open. */
+void streams_empty(struct watch *watch);
 bool streams_are_done(const struct watch *watch);
 
 /* sample.c */
 void sample_take(struct watch *watch, uint64_t now);
 /* Whether one process more is within the limit; counts the refusal where not. */
 bool sample_may_fork(void *watch);
-uint64_t sample_workspace_bytes(int workspace_fd);
-/* Whether a counted workspace has grown past the limit. */
-bool sample_disk_is_over(struct watch *watch);
-bool sample_disk_is_full(int workspace_fd);
+
+/* processes.c: sums over the processes of the run. */
+struct totals {
+        uint64_t memory;
+        uint64_t cpu_us;
+        uint32_t processes;
+};
+struct totals processes_sum(struct watch *watch);
+/* Processes and threads alone, which is cheaper. */
+uint32_t processes_count(const struct watch *watch);
+/* Bytes of removed files that are still open. */
+uint64_t processes_unlinked_bytes(const struct watch *watch);
+
+/* disk.c: whether what the host sees has grown past the limit; whether the run's own disk is full. */
+bool disk_is_over(struct watch *watch);
+bool disk_is_full(int workspace_fd);
 
 /* verdict.c: what became of the run, once everything is over. */
 void verdict_decide(struct watch *watch);

@@ -1,0 +1,93 @@
+/* The disk: what a run may write where the host sees it is measured, before, while and after it runs. */
+#include "monitor/watch.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "kernel/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+enum { TREE_ENTRIES_MAX = 200000, TREE_DEPTH_MAX = 64, TMPFS = 0x01021994 };
+
+struct measure {
+        uint64_t bytes;
+        unsigned entries;
+        bool incomplete; /* too deep, too many, or closed to us: what is there cannot be told */
+};
+
+/* Bytes below a directory that a guest may be changing: no link followed, no other file system. */
+static void measure_tree(struct measure *measure, int dirfd, int depth)
+{
+        int copy = sys_openat2(dirfd, ".", O_RDONLY | O_DIRECTORY, SYS_RESOLVE_BENEATH);
+        DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+        struct dirent *entry;
+
+        if (!dir || depth > TREE_DEPTH_MAX) {
+                measure->incomplete = true;
+                if (dir)
+                        (void)closedir(dir);
+                else
+                        fd_close(copy);
+                return;
+        }
+        while (!measure->incomplete && (entry = readdir(dir))) {
+                struct stat st;
+
+                if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                    fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                        continue; /* removed meanwhile */
+                measure->incomplete = ++measure->entries > TREE_ENTRIES_MAX;
+                measure->bytes += (uint64_t)st.st_blocks * 512;
+                if (S_ISDIR(st.st_mode)) {
+                        AUTO_CLOSE int below = sys_openat2(dirfd, entry->d_name, O_RDONLY | O_DIRECTORY,
+                                                           SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS |
+                                                                   SYS_RESOLVE_NO_XDEV);
+
+                        if (below >= 0)
+                                measure_tree(measure, below, depth + 1);
+                        else if (errno != EXDEV && fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                                measure->incomplete = true;
+                }
+        }
+        (void)closedir(dir);
+}
+
+bool monitor_measure(const int *dir_fds, size_t count, uint64_t *ret_bytes)
+{
+        struct measure measure = { 0 };
+
+        for (size_t i = 0; i < count; i++)
+                measure_tree(&measure, dir_fds[i], 0);
+        *ret_bytes = measure.bytes;
+        return !measure.incomplete;
+}
+
+bool disk_is_over(struct watch *watch)
+{
+        const struct monitor_order *order = watch->order;
+        uint64_t started = clock_now_ns(), bytes = 0, scratch = 0;
+        bool complete;
+
+        if (order->counted_count == 0 && !order->counts_workspace)
+                return false;
+        complete = monitor_measure(order->counted_fds, order->counted_count, &bytes);
+        if (order->counts_workspace && watch->run->workspace_fd >= 0)
+                complete &= monitor_measure(&watch->run->workspace_fd, 1, &scratch);
+        if (!run_is_over(watch->run))
+                bytes += processes_unlinked_bytes(watch);
+        /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */
+        watch->disk_ns = started + (clock_now_ns() - started) * 10;
+        /* It was complete before the run: what the run hid counts as too much. */
+        return !complete || bytes + scratch > order->counted_before + order->disk_bytes;
+}
+
+bool disk_is_full(int workspace_fd)
+{
+        struct statfs fs;
+
+        return workspace_fd >= 0 && fstatfs(workspace_fd, &fs) == 0 && fs.f_type == TMPFS &&
+               (fs.f_bavail == 0 || fs.f_ffree == 0);
+}
