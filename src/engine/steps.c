@@ -165,7 +165,7 @@ static int open_writable(struct passage *passage, struct error *err)
                         r = open_counted(passage, policy->mounts[i].source, err);
         if (r < 0)
                 return r;
-        passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count, &passage->counted_before);
+        passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count, false, &passage->counted_before);
         if (passage->disk_is_known || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
                 return 0;
         r = error_set(err, SBX_EREFUSED, "cannot hold the disk limit: a writable directory holds too much, is too deep, "

@@ -15,8 +15,27 @@ enum { TREE_ENTRIES_MAX = 200000, TREE_DEPTH_MAX = 64, TMPFS = 0x01021994 };
 struct measure {
         uint64_t bytes;
         unsigned entries;
+        bool is_over;    /* the guest is dead: nothing changes under our hands */
         bool incomplete; /* too deep, too many, or closed to us: what is there cannot be told */
 };
+
+/* Opens a directory below another. One that the guest closed to us, who are its user, is opened up once
+ * the guest is dead; while it lives, that is left for later. */
+static int open_below(struct measure *measure, int dirfd, const char *name, mode_t mode)
+{
+        const uint64_t beneath = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_XDEV;
+        int fd = sys_openat2(dirfd, name, O_RDONLY | O_DIRECTORY, beneath);
+
+        if (fd >= 0 || errno != EACCES)
+                return fd;
+        if (!measure->is_over) {
+                errno = EXDEV;
+                return -1;
+        }
+        if (fchmodat(dirfd, name, (mode & 07777) | 0700, 0) < 0)
+                return -1;
+        return sys_openat2(dirfd, name, O_RDONLY | O_DIRECTORY, beneath);
+}
 
 /* Bytes below a directory that a guest may be changing: no link followed, no other file system. */
 static void measure_tree(struct measure *measure, int dirfd, int depth)
@@ -42,9 +61,7 @@ static void measure_tree(struct measure *measure, int dirfd, int depth)
                 measure->incomplete = ++measure->entries > TREE_ENTRIES_MAX;
                 measure->bytes += (uint64_t)st.st_blocks * 512;
                 if (S_ISDIR(st.st_mode)) {
-                        AUTO_CLOSE int below = sys_openat2(dirfd, entry->d_name, O_RDONLY | O_DIRECTORY,
-                                                           SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS |
-                                                                   SYS_RESOLVE_NO_XDEV);
+                        AUTO_CLOSE int below = open_below(measure, dirfd, entry->d_name, st.st_mode);
 
                         if (below >= 0)
                                 measure_tree(measure, below, depth + 1);
@@ -55,12 +72,17 @@ static void measure_tree(struct measure *measure, int dirfd, int depth)
         (void)closedir(dir);
 }
 
-bool monitor_measure(const int *dir_fds, size_t count, uint64_t *ret_bytes)
+bool monitor_measure(const int *dir_fds, size_t count, bool is_over, uint64_t *ret_bytes)
 {
-        struct measure measure = { 0 };
+        struct measure measure = { .is_over = is_over };
 
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+                struct stat st;
+
+                if (is_over && fstat(dir_fds[i], &st) == 0 && (st.st_mode & 0700) != 0700)
+                        (void)fchmod(dir_fds[i], (st.st_mode & 07777) | 0700);
                 measure_tree(&measure, dir_fds[i], 0);
+        }
         *ret_bytes = measure.bytes;
         return !measure.incomplete;
 }
@@ -73,9 +95,9 @@ bool disk_is_over(struct watch *watch)
 
         if (order->counted_count == 0 && !order->counts_workspace)
                 return false;
-        complete = monitor_measure(order->counted_fds, order->counted_count, &bytes);
+        complete = monitor_measure(order->counted_fds, order->counted_count, run_is_over(watch->run), &bytes);
         if (order->counts_workspace && watch->run->workspace_fd >= 0)
-                complete &= monitor_measure(&watch->run->workspace_fd, 1, &scratch);
+                complete &= monitor_measure(&watch->run->workspace_fd, 1, run_is_over(watch->run), &scratch);
         if (!run_is_over(watch->run))
                 bytes += processes_unlinked_bytes(watch);
         /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */

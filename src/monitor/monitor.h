@@ -46,8 +46,9 @@ struct monitor_order {
         struct monitor_listener listener;
 };
 
-/* Bytes below directories; false where that cannot be told: too deep, too many, closed to us. */
-bool monitor_measure(const int *dir_fds, size_t count, uint64_t *ret_bytes);
+/* Bytes below directories; false where that cannot be told: too deep, too many, closed to us. With
+ * `is_over`, no guest lives that could change them. */
+bool monitor_measure(const int *dir_fds, size_t count, bool is_over, uint64_t *ret_bytes);
 
 /* Watches until every process of the run is gone and its output is read. Fills `step`, and adds
  * violations to `result`. An error means that the sandbox failed, not the program. */
