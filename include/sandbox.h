@@ -16,8 +16,8 @@
  *  - Functions that return int return 0, or a negative SBX_E* code.
  *  - Strings given to the library are copied; strings it returns as `const char *` live as long as
  *    the handle they came from; strings it returns as `char *` are freed with sbx_string_free().
- *  - An engine may be used by many threads at once. A request or a result belongs to one thread at a
- *    time; only sbx_request_cancel() and sbx_cancel() may be called from anywhere, also from a
+ *  - An engine may be used by many threads at once. A request or a result belongs to one thread at
+ * a time; only sbx_request_cancel() and sbx_cancel() may be called from anywhere, also from a
  *    signal handler.
  *  - No global state, no signal handlers, no output of its own.
  *
@@ -79,7 +79,8 @@ SBX_API const char *sbx_version(void);
 typedef struct sbx_engine_options {
         size_t size;               /* sizeof(sbx_engine_options), for later versions */
         const char *languages_dir; /* a folder of further language files, or NULL */
-        const char *init_path;     /* the helper program; NULL: found beside the program, else as installed */
+        const char *init_path;     /* the helper program; NULL: found beside the program, else as
+                                      installed */
         unsigned max_runs;         /* runs at once; 0: 256. Further ones wait their turn. */
 } sbx_engine_options;
 
@@ -101,8 +102,8 @@ SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environ
 /* The effective policy for a language (NULL: the general one), as "yaml" or "json" text. */
 SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
                               sbx_error **err);
-/* Whether this engine can run under the policy: languages it names that nobody has, and parts that are
- * not in this build, are errors. */
+/* Whether this engine can run under the policy: languages it names that nobody has, and parts that
+ * are not in this build, are errors. */
 SBX_API int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_error **err);
 /* The JSON Schema of a policy file. Caller frees. */
 SBX_API char *sbx_policy_schema(sbx_error **err);
@@ -117,8 +118,8 @@ SBX_API void sbx_request_free(sbx_request *req);
 /* Code that may hold NUL bytes. Replaces what was given before. */
 SBX_API int sbx_request_set_code(sbx_request *req, const void *code, size_t length,
                                  sbx_error **err);
-/* Code in a regular file, open for reading: it is not read into memory, but for its first bytes. The
- * descriptor is copied; the file must not change until the run is over. */
+/* Code in a regular file, open for reading: it is not read into memory, but for its first bytes.
+ * The descriptor is copied; the file must not change until the run is over. */
 SBX_API int sbx_request_set_code_fd(sbx_request *req, int fd, sbx_error **err);
 /* The name the code came from ("solve.py"): used to find the language. */
 SBX_API int sbx_request_set_file_name(sbx_request *req, const char *name, sbx_error **err);
@@ -134,7 +135,8 @@ SBX_API int sbx_request_add_mount(sbx_request *req, const char *source, const ch
 /* Takes a copy of the policy's layers. Without one, the defaults stand. */
 SBX_API int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, sbx_error **err);
 
-/* Standard input: bytes, or a descriptor that stays the caller's and is read while the program runs. */
+/* Standard input: bytes, or a descriptor that stays the caller's and is read while the program
+ * runs. */
 SBX_API int sbx_request_set_stdin(sbx_request *req, const void *data, size_t length,
                                   sbx_error **err);
 SBX_API int sbx_request_set_stdin_fd(sbx_request *req, int fd, sbx_error **err);
@@ -153,10 +155,10 @@ typedef struct sbx_event {
         double time;      /* seconds since the run was asked for */
         const void *data; /* the bytes of "stdout" and "stderr" */
         size_t length;
-        const char *text;    /* "execution.start": the language; "security.violation": what and why */
-        uint64_t memory;     /* "usage": bytes now */
-        double cpu_time;     /* "usage": seconds so far */
-        uint32_t processes;  /* "usage": now */
+        const char *text; /* "execution.start": the language; "security.violation": what and why */
+        uint64_t memory;  /* "usage": bytes now */
+        double cpu_time;  /* "usage": seconds so far */
+        uint32_t processes;       /* "usage": now */
         const sbx_result *result; /* "execution.complete" */
 } sbx_event;
 
@@ -182,7 +184,8 @@ SBX_API void sbx_request_cancel(sbx_request *req);
 
 SBX_API void sbx_result_free(sbx_result *result);
 SBX_API const char *sbx_result_id(const sbx_result *result);
-SBX_API const char *sbx_result_status(const sbx_result *result); /* "ok", "failed", "timeout", ... */
+SBX_API const char *sbx_result_status(
+        const sbx_result *result); /* "ok", "failed", "timeout", ... */
 SBX_API bool sbx_result_success(const sbx_result *result);
 SBX_API int sbx_result_exit_code(const sbx_result *result); /* -1 where the program did not exit */
 SBX_API int sbx_result_signal(const sbx_result *result);    /* 0 where none */
@@ -201,8 +204,8 @@ SBX_API int sbx_result_process_exit_code(const sbx_result *result);
 /* Whether a protection or limit ("seccomp", "memory") was in force, and by which mechanism. */
 SBX_API bool sbx_result_enforced(const sbx_result *result, const char *protection,
                                  const char **ret_by);
-/* Names of the protections that were asked for and not in force, separated by commas; NULL where there
- * is none (or no memory to say so). Only a run that accepts less can have any. */
+/* Names of the protections that were asked for and not in force, separated by commas; NULL where
+ * there is none (or no memory to say so). Only a run that accepts less can have any. */
 SBX_API char *sbx_result_missing(const sbx_result *result);
 /* The whole result: "json" (one object, indented), "jsonline" (the same on one line) or "text"
  * (the report for a person; `color` concerns it alone). */

@@ -46,8 +46,8 @@ static bool follow_jump(const struct sock_filter *at, uint32_t a, size_t *pc)
 }
 
 /* Runs the program. With `data` NULL it stops at the first look at an argument, and says where. */
-static int run(const struct bpf *program, uint32_t arch, uint32_t number, const struct seccomp_data *data,
-               struct target *ret_target)
+static int run(const struct bpf *program, uint32_t arch, uint32_t number,
+               const struct seccomp_data *data, struct target *ret_target)
 {
         uint32_t a = 0;
 
@@ -113,8 +113,8 @@ static void put(struct bpf *out, uint16_t code, uint8_t jt, uint8_t jf, uint32_t
         out->code[out->length++] = (struct sock_filter){ code, jt, jf, k };
 }
 
-/* A balanced tree over ranges [from, to): leaves answer, or jump to a block that is placed later; the
- * jump holds the block's index in the original until then. */
+/* A balanced tree over ranges [from, to): leaves answer, or jump to a block that is placed later;
+ * the jump holds the block's index in the original until then. */
 static int put_tree(struct bpf *out, const struct range *ranges, int from, int to)
 {
         int middle = (from + to) / 2;
@@ -160,7 +160,8 @@ static void mark(const struct bpf *program, bool *needed, size_t pc)
 }
 
 /* Copies the blocks behind the tree, in their order, and sets every jump anew. */
-static void put_blocks(struct bpf *out, size_t tree_start, const struct bpf *program, const bool *needed)
+static void put_blocks(struct bpf *out, size_t tree_start, const struct bpf *program,
+                       const bool *needed)
 {
         static size_t place[BPF_MAX];
         size_t tree_end = out->length;
@@ -187,7 +188,8 @@ static void put_blocks(struct bpf *out, size_t tree_start, const struct bpf *pro
         }
 }
 
-/* Arguments worth trying: the constants of the program itself, their neighbours, and stray high bits. */
+/* Arguments worth trying: the constants of the program itself, their neighbours, and stray high
+ * bits. */
 static uint64_t try_value(const struct bpf *program, unsigned round)
 {
         uint64_t value = program->code[(unsigned)rand() % program->length].k;
@@ -201,14 +203,16 @@ static bool says_the_same(const struct bpf *a, const struct bpf *b, uint32_t arc
 {
         for (uint32_t number = 0; number < NUMBERS + 64; number++)
                 for (unsigned round = 0; round < 400; round++) {
-                        uint32_t asked = number < NUMBERS ? number : (number << 26) | (uint32_t)rand();
+                        uint32_t asked =
+                                number < NUMBERS ? number : (number << 26) | (uint32_t)rand();
                         uint32_t from = round % 50 == 49 ? 0x40000003 : arch;
                         struct seccomp_data data = { .nr = (int)asked, .arch = from };
                         struct target first, second;
 
                         for (int i = 0; i < 6; i++)
                                 data.args[i] = try_value(a, round + (unsigned)i);
-                        if (run(a, from, asked, &data, &first) < 0 || run(b, from, asked, &data, &second) < 0 ||
+                        if (run(a, from, asked, &data, &first) < 0 ||
+                            run(b, from, asked, &data, &second) < 0 ||
                             first.answer != second.answer)
                                 return false;
                 }

@@ -2,11 +2,11 @@
  * gen-seccomp - writes the system call filter as a C header.
  *
  * Runs once, when the project is built, on the architecture it is built for: libseccomp turns the
- * rules below into BPF, which is embedded, so that a run neither links libseccomp nor spends time on
- * it. Four filters come out: filter_main, which every guest gets; filter_pinned, added where the CPU
- * share is held by affinity, which must then not be changed; filter_forks, added where no control group
- * counts processes, which asks the monitor about each new one; and filter_shared, added where the
- * guest writes into a directory of the host's.
+ * rules below into BPF, which is embedded, so that a run neither links libseccomp nor spends time
+ * on it. Four filters come out: filter_main, which every guest gets; filter_pinned, added where the
+ * CPU share is held by affinity, which must then not be changed; filter_forks, added where no
+ * control group counts processes, which asks the monitor about each new one; and filter_shared,
+ * added where the guest writes into a directory of the host's.
  *
  * The form: what is allowed is listed; the rest is ENOSYS; known dangers are EPERM; a foreign
  * architecture (32-bit or x32 calls from 64-bit code) ends the process, and is checked first.
@@ -46,27 +46,33 @@ static const char *const refused[] = {
 /* Requests a program has for its own descriptors, pipes, sockets and pseudo terminals. TIOCSTI
  * (0x5412), TIOCSETD (0x5423) and TIOCLINUX (0x541c) are not among them. */
 static const uint64_t allowed_ioctls[] = {
-        0x5401, 0x5402, 0x5403, 0x5404, 0x5405, 0x5409, 0x540a, 0x540b, /* TCGETS .. TCFLSH */
-        0x540e, 0x540f, 0x5410, 0x5411, 0x5413, 0x5414,                 /* TIOCSCTTY, groups, window size */
-        0x541b, 0x5420, 0x5421, 0x5422, 0x5429,                 /* FIONREAD, TIOCPKT, FIONBIO, sessions */
-        0x802c542a, 0x402c542b,                                 /* TCGETS2, TCSETS2 */
-        0x80045430, 0x40045431, 0x5441,                         /* pseudo terminals */
-        0x5450, 0x5451, 0x5452,                                 /* close-on-exec, async */
-        0x40049409, 0x80086601,                                 /* clone a file's extents, its flags */
-        0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8933, /* a socket's own interfaces */
+        0x5401,     0x5402,     0x5403, 0x5404, 0x5405, 0x5409,
+        0x540a,     0x540b,                                     /* TCGETS .. TCFLSH */
+        0x540e,     0x540f,     0x5410, 0x5411, 0x5413, 0x5414, /* TIOCSCTTY, groups, window size */
+        0x541b,     0x5420,     0x5421, 0x5422, 0x5429, /* FIONREAD, TIOCPKT, FIONBIO, sessions */
+        0x802c542a, 0x402c542b,                         /* TCGETS2, TCSETS2 */
+        0x80045430, 0x40045431, 0x5441,                 /* pseudo terminals */
+        0x5450,     0x5451,     0x5452,                 /* close-on-exec, async */
+        0x40049409, 0x80086601,                         /* clone a file's extents, its flags */
+        0x8905,     0x8910,     0x8912, 0x8913, 0x8915, 0x891b,
+        0x8933, /* a socket's own interfaces */
 };
 
 static const uint64_t refused_ioctls[] = { 0x5412, 0x541c, 0x5423 };
 
 static const uint64_t namespace_flags[] = {
-        CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP,
+        CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,    CLONE_NEWUSER,
+        CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP,
 };
 
 /* Type and protocol of the inet sockets there are: TCP and UDP. */
 static const struct {
         int type, protocol;
 } inet_sockets[] = {
-        { SOCK_STREAM, 0 }, { SOCK_STREAM, 6 }, { SOCK_DGRAM, 0 }, { SOCK_DGRAM, 17 },
+        { SOCK_STREAM, 0 },
+        { SOCK_STREAM, 6 },
+        { SOCK_DGRAM, 0 },
+        { SOCK_DGRAM, 17 },
 };
 
 /* PER_LINUX, PER_LINUX32, UNAME26 variants and the question. */
@@ -95,8 +101,7 @@ static void add(scmp_filter_ctx ctx, uint32_t action, const char *name, unsigned
         must(seccomp_rule_add_array(ctx, action, nr, count, args), name);
 }
 
-static void add_one(scmp_filter_ctx ctx, uint32_t action, const char *name,
-                    struct scmp_arg_cmp arg)
+static void add_one(scmp_filter_ctx ctx, uint32_t action, const char *name, struct scmp_arg_cmp arg)
 {
         add(ctx, action, name, 1, &arg);
 }
@@ -135,9 +140,9 @@ static void add_sockets(scmp_filter_ctx ctx)
                 }
 }
 
-/* A file with a set-user-id or set-group-id bit, left where the host sees it, would be a program that
- * runs as its owner there. The arguments that carry a mode; where a call makes files only with certain
- * flags, else the mode may hold anything. */
+/* A file with a set-user-id or set-group-id bit, left where the host sees it, would be a program
+ * that runs as its owner there. The arguments that carry a mode; where a call makes files only with
+ * certain flags, else the mode may hold anything. */
 static const struct {
         const char *name;
         unsigned mode;
@@ -149,19 +154,22 @@ static const struct {
 
 static void refuse_set_id_bits(scmp_filter_ctx ctx)
 {
-        static const uint64_t bits[] = { S_ISUID, S_ISGID }, makers[] = { O_CREAT, O_TMPFILE & ~O_DIRECTORY };
+        static const uint64_t bits[] = { S_ISUID, S_ISGID },
+                              makers[] = { O_CREAT, O_TMPFILE & ~O_DIRECTORY };
 
         for (size_t i = 0; i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++)
                 for (size_t rule = 0; rule < 4; rule++) {
                         uint64_t bit = bits[rule / 2], maker = makers[rule % 2];
-                        unsigned flags = mode_calls[i].flags < 0 ? 0 : (unsigned)mode_calls[i].flags;
+                        unsigned flags =
+                                mode_calls[i].flags < 0 ? 0 : (unsigned)mode_calls[i].flags;
                         struct scmp_arg_cmp args[] = {
                                 SCMP_CMP(mode_calls[i].mode, SCMP_CMP_MASKED_EQ, bit, bit),
                                 SCMP_CMP(flags, SCMP_CMP_MASKED_EQ, maker, maker),
                         };
 
                         if (mode_calls[i].flags >= 0 || rule % 2 == 0)
-                                add(ctx, SCMP_ACT_ERRNO(EPERM), mode_calls[i].name, mode_calls[i].flags < 0 ? 1 : 2, args);
+                                add(ctx, SCMP_ACT_ERRNO(EPERM), mode_calls[i].name,
+                                    mode_calls[i].flags < 0 ? 1 : 2, args);
                 }
         /* Its mode is behind a pointer that a filter cannot follow. */
         add(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
@@ -177,15 +185,16 @@ static void add_conditional(scmp_filter_ctx ctx)
                         SCMP_A0(SCMP_CMP_MASKED_EQ, namespace_flags[i], namespace_flags[i]));
         }
         add_one(ctx, SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, all, 0));
-        /* clone3 stays ENOSYS by default: its flags are behind a pointer that a filter cannot follow,
-         * and C libraries fall back to clone. */
+        /* clone3 stays ENOSYS by default: its flags are behind a pointer that a filter cannot
+         * follow, and C libraries fall back to clone. */
 
         for (size_t i = 0; i < sizeof(allowed_ioctls) / sizeof(allowed_ioctls[0]); i++)
                 add_one(ctx, SCMP_ACT_ALLOW, "ioctl", SCMP_A1(SCMP_CMP_EQ, allowed_ioctls[i]));
         for (size_t i = 0; i < sizeof(refused_ioctls) / sizeof(refused_ioctls[0]); i++)
                 add_one(ctx, SCMP_ACT_ERRNO(EPERM), "ioctl",
                         SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, refused_ioctls[i]));
-        for (size_t i = 0; i < sizeof(allowed_personalities) / sizeof(allowed_personalities[0]); i++)
+        for (size_t i = 0; i < sizeof(allowed_personalities) / sizeof(allowed_personalities[0]);
+             i++)
                 add_one(ctx, SCMP_ACT_ALLOW, "personality",
                         SCMP_A0(SCMP_CMP_EQ, allowed_personalities[i]));
         for (size_t i = 0; i < sizeof(allowed_node_types) / sizeof(allowed_node_types[0]); i++) {
@@ -196,8 +205,10 @@ static void add_conditional(scmp_filter_ctx ctx)
         }
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknod", SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknod", SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
-        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
-        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
+        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat",
+                SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
+        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "mknodat",
+                SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
         /* One's own limits only: those of another process of the same user are not the guest's. */
         add_one(ctx, SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "prlimit64", SCMP_A0(SCMP_CMP_GT, 0));
@@ -210,8 +221,10 @@ static scmp_filter_ctx new_filter(uint32_t default_action)
 
         if (!ctx)
                 must(-ENOMEM, "seccomp_init");
-        must(seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "bad architecture");
-        /* A binary tree instead of a chain: a call costs about nine comparisons, not three hundred. */
+        must(seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
+             "bad architecture");
+        /* A binary tree instead of a chain: a call costs about nine comparisons, not three hundred.
+         */
         (void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
         return ctx;
 }

@@ -13,7 +13,8 @@
 
 enum { LANGUAGE_FILE_MAX = 256 << 10, LANGUAGE_FILES_MAX = 256 };
 
-static int add_language_file(struct engine *engine, int dir, const char *folder, const char *name, struct error *err)
+static int add_language_file(struct engine *engine, int dir, const char *folder, const char *name,
+                             struct error *err)
 {
         AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         AUTO_FREE char *text = NULL;
@@ -29,7 +30,8 @@ static int add_language_file(struct engine *engine, int dir, const char *folder,
                 return error_set_errno(err, "open language file '%s'", path.data);
         if (!S_ISREG(st.st_mode) || (st.st_mode & S_IWOTH))
                 return error_set(err, SBX_ELANGUAGE, "language file '%s' is %s", path.data,
-                                 S_ISREG(st.st_mode) ? "writable by everybody" : "not a regular file");
+                                 S_ISREG(st.st_mode) ? "writable by everybody"
+                                                     : "not a regular file");
         r = fd_read_all(fd, LANGUAGE_FILE_MAX, path.data, &text, &length, err);
         return r < 0 ? r : languages_add_yaml(engine->languages, text, length, path.data, err);
 }
@@ -41,7 +43,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static int is_language_file(const struct dirent *entry)
 {
-        return entry->d_name[0] != '.' && (str_has_suffix(entry->d_name, ".yaml") || str_has_suffix(entry->d_name, ".yml"));
+        return entry->d_name[0] != '.' &&
+               (str_has_suffix(entry->d_name, ".yaml") || str_has_suffix(entry->d_name, ".yml"));
 }
 
 static int add_languages(struct engine *engine, const char *folder, struct error *err)
@@ -76,7 +79,8 @@ static int add_own_languages(struct engine *engine, struct error *err)
                 strbuf_addf(&path, "%s/.config/sandbox/languages", home);
         if (path.failed)
                 return error_set_nomem(err);
-        return path.length && access(path.data, F_OK) == 0 ? add_languages(engine, path.data, err) : 0;
+        return path.length && access(path.data, F_OK) == 0 ? add_languages(engine, path.data, err)
+                                                           : 0;
 }
 
 sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)

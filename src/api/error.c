@@ -2,7 +2,8 @@
 #include "base/mem.h"
 
 /* What is handed out when there is no memory for an error. */
-static const struct sbx_error out_of_memory = { .inner = { .code = SBX_ENOMEM, .message = "out of memory" } };
+static const struct sbx_error out_of_memory = { .inner = { .code = SBX_ENOMEM,
+                                                           .message = "out of memory" } };
 
 int api_fail(const struct error *error, sbx_error **err)
 {
@@ -11,7 +12,8 @@ int api_fail(const struct error *error, sbx_error **err)
                 if (*err)
                         (*err)->inner = *error;
                 else
-                        *err = (sbx_error *)(uintptr_t)&out_of_memory; /* sbx_error_free() knows it */
+                        *err = (sbx_error
+                                        *)(uintptr_t)&out_of_memory; /* sbx_error_free() knows it */
         }
         return error->code;
 }

@@ -63,8 +63,8 @@ void sbx_policy_free(sbx_policy *policy)
         mem_free(policy);
 }
 
-/* A policy decides what untrusted code may do: it must be a file that only its owner, who is root or
- * the caller, can have written. */
+/* A policy decides what untrusted code may do: it must be a file that only its owner, who is root
+ * or the caller, can have written. */
 static int open_policy(const char *path, const char *shown, int *ret_fd, struct error *err)
 {
         AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -172,10 +172,13 @@ int sbx_policy_load_environment(sbx_policy *policy, char *const *environment, sb
 
         if (!policy || !environment)
                 return api_fail_null("sbx_policy_load_environment", err);
-        return policy_load_environment(&policy->environment, environment, &error) < 0 ? api_fail(&error, err) : 0;
+        return policy_load_environment(&policy->environment, environment, &error) < 0
+                       ? api_fail(&error, err)
+                       : 0;
 }
 
-char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form, sbx_error **err)
+char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
+                      sbx_error **err)
 {
         const struct policy *layers[] = { &policy->file, &policy->environment };
         struct policy_values values;
@@ -183,7 +186,8 @@ char *sbx_policy_show(const sbx_policy *policy, const char *language, const char
         char *text;
 
         if (!str_equal(form, "yaml") && !str_equal(form, "json")) {
-                (void)error_set(&error, SBX_EINVAL, "no such form of a policy: '%s'", form ? form : "NULL");
+                (void)error_set(&error, SBX_EINVAL, "no such form of a policy: '%s'",
+                                form ? form : "NULL");
                 (void)api_fail(&error, err);
                 return NULL;
         }

@@ -100,14 +100,15 @@ int sbx_request_set(sbx_request *req, const char *key, const char *value, sbx_er
         return give(policy_set(&req->settings.general, key, value, &error), &error, err);
 }
 
-int sbx_request_add_mount(sbx_request *req, const char *source, const char *target, const char *mode,
-                          sbx_error **err)
+int sbx_request_add_mount(sbx_request *req, const char *source, const char *target,
+                          const char *mode, sbx_error **err)
 {
         struct error error;
 
         if (!req || !source || !target || !mode)
                 return api_fail_null("sbx_request_add_mount", err);
-        return give(policy_add_mount(&req->settings.general, source, target, mode, &error), &error, err);
+        return give(policy_add_mount(&req->settings.general, source, target, mode, &error), &error,
+                    err);
 }
 
 int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, sbx_error **err)
@@ -135,7 +136,8 @@ int sbx_request_set_stdin_fd(sbx_request *req, int fd, sbx_error **err)
         if (!req)
                 return api_fail_null("sbx_request_set_stdin_fd", err);
         if (fcntl(fd, F_GETFD) < 0)
-                return give(error_set_errno(&error, "descriptor %d for standard input", fd), &error, err);
+                return give(error_set_errno(&error, "descriptor %d for standard input", fd), &error,
+                            err);
         req->request.stdin_fd = fd;
         return 0;
 }
@@ -147,7 +149,9 @@ int sbx_request_set_output_fd(sbx_request *req, int stream, int fd, sbx_error **
         if (!req)
                 return api_fail_null("sbx_request_set_output_fd", err);
         if (stream != 1 && stream != 2)
-                return give(error_set(&error, SBX_EINVAL, "%d is neither standard output nor error", stream), &error, err);
+                return give(error_set(&error, SBX_EINVAL, "%d is neither standard output nor error",
+                                      stream),
+                            &error, err);
         if (fcntl(fd, F_GETFD) < 0)
                 return give(error_set_errno(&error, "descriptor %d for output", fd), &error, err);
         req->request.output_fds[stream] = fd;

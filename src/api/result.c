@@ -68,7 +68,8 @@ const char *sbx_result_stderr(const sbx_result *result, size_t *length)
 
 bool sbx_result_truncated(const sbx_result *result, int stream_number)
 {
-        return stream_number == 1 ? inner(result)->run.out.truncated : inner(result)->run.err.truncated;
+        return stream_number == 1 ? inner(result)->run.out.truncated
+                                  : inner(result)->run.err.truncated;
 }
 
 double sbx_result_execution_time(const sbx_result *result)
@@ -111,7 +112,8 @@ char *sbx_result_missing(const sbx_result *result)
 
         for (int id = 0; id < PROTECTION_COUNT; id++)
                 if (inner(result)->protections[id].state == STATE_MISSING)
-                        strbuf_addf(&names, "%s%s", names.length ? ", " : "", protection_name((enum protection)id));
+                        strbuf_addf(&names, "%s%s", names.length ? ", " : "",
+                                    protection_name((enum protection)id));
         return names.length && !names.failed ? strbuf_take(&names) : NULL;
 }
 
@@ -125,7 +127,8 @@ char *sbx_result_format(const sbx_result *result, const char *form, bool color, 
         } else if (str_equal(form, "text")) {
                 text = result_to_text(inner(result), color);
         } else {
-                (void)error_set(&error, SBX_EINVAL, "no such form of a result: '%s'", form ? form : "NULL");
+                (void)error_set(&error, SBX_EINVAL, "no such form of a result: '%s'",
+                                form ? form : "NULL");
                 (void)api_fail(&error, err);
                 return NULL;
         }

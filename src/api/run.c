@@ -34,18 +34,21 @@ static void pass_event(void *context, const struct engine_event *inner)
 }
 
 /* A block for a language that nobody has heard of is a mistake, not something to pass over. */
-static int check_language_blocks(const struct engine *engine, const struct sbx_policy *policy, struct error *err)
+static int check_language_blocks(const struct engine *engine, const struct sbx_policy *policy,
+                                 struct error *err)
 {
         for (size_t i = 0; i < policy->file.language_count; i++) {
                 const struct policy_language *block = &policy->file.languages[i];
                 const struct language *language = languages_by_name(engine->languages, block->name);
                 char shown[64];
 
-                if (policy_knows_language(block->name) || (language && str_equal(language->name, block->name)))
+                if (policy_knows_language(block->name) ||
+                    (language && str_equal(language->name, block->name)))
                         continue;
                 str_printable(block->name, shown, sizeof(shown));
                 (void)error_set(err, SBX_EPOLICY, "%s:%zu:%zu: unknown language '%s'",
-                                policy->file_name ? policy->file_name : "policy", block->line, block->column, shown);
+                                policy->file_name ? policy->file_name : "policy", block->line,
+                                block->column, shown);
                 if (language)
                         error_hint(err, "write '%s'", language->name);
                 return SBX_EPOLICY;

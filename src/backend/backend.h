@@ -34,7 +34,8 @@ struct backend {
         uint64_t (*required)(enum plan_network network);
         /* Fills in what only this backend knows about the plan. */
         void (*complete)(struct plan *plan);
-        /* Tells what held a run that was started: by which mechanism each protection was in force. */
+        /* Tells what held a run that was started: by which mechanism each protection was in force.
+         */
         void (*describe)(const struct run *run, const struct plan *plan, struct result *result);
 };
 
@@ -46,7 +47,8 @@ extern const struct backend backend_local;
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                   const struct backend_input *input, struct run *run, struct error *err);
 
-/* The error of a helper that could not be executed; 0 where it could. Known once the run is over. */
+/* The error of a helper that could not be executed; 0 where it could. Known once the run is over.
+ */
 int backend_child_failure(const struct run *run, struct error *err);
 
 /* Every protection that the helper proves before the program starts: what a container holds. */

@@ -33,11 +33,13 @@ static void add_details(const struct report *ready, struct result *result)
 
         if (all[PROTECTION_SECCOMP].state == STATE_ENFORCED)
                 result_set_protection(result, PROTECTION_SECCOMP, STATE_ENFORCED, "filter",
-                                      "%u instructions, unknown calls are ENOSYS", seccomp_length());
+                                      "%u instructions, unknown calls are ENOSYS",
+                                      seccomp_length());
         if (all[PROTECTION_LANDLOCK].state == STATE_ENFORCED)
-                result_set_protection(result, PROTECTION_LANDLOCK, STATE_ENFORCED, "ruleset", "version %d%s",
-                                      ready->landlock_abi,
-                                      ready->landlock_abi >= 6 ? ", signals and abstract sockets scoped" : "");
+                result_set_protection(
+                        result, PROTECTION_LANDLOCK, STATE_ENFORCED, "ruleset", "version %d%s",
+                        ready->landlock_abi,
+                        ready->landlock_abi >= 6 ? ", signals and abstract sockets scoped" : "");
         if (all[PROTECTION_IDENTITY].state == STATE_ENFORCED)
                 result_set_protection(result, PROTECTION_IDENTITY, STATE_ENFORCED, "setresuid",
                                       "uid %u on the host", ready->guest_uid);
@@ -68,8 +70,9 @@ void backend_describe_seen(const struct run *run, uint64_t asked, struct result 
 
                 for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
                         if (effects[i].stage == (enum stage)stage && run->ready.skipped[stage])
-                                result_set_protection(result, effects[i].protection, STATE_MISSING, NULL,
-                                                      "cannot %s: %s", stage_sentence((enum stage)stage),
+                                result_set_protection(result, effects[i].protection, STATE_MISSING,
+                                                      NULL, "cannot %s: %s",
+                                                      stage_sentence((enum stage)stage),
                                                       strerror(run->ready.skipped[stage]));
         }
         if (run->is_ready)

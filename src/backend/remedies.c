@@ -27,14 +27,17 @@ struct remedy {
         "the surrounding container hides parts of /proc; start it with "                           \
         "'--security-opt systempaths=unconfined' (Docker) or '--security-opt unmask=ALL' (Podman)"
 #define LANDLOCK_HINT                                                                              \
-        "boot a kernel of at least 5.13 with CONFIG_SECURITY_LANDLOCK and 'landlock' in the lsm= list"
+        "boot a kernel of at least 5.13 with CONFIG_SECURITY_LANDLOCK and 'landlock' in the lsm= " \
+        "list"
 
 static const struct remedy remedies[] = {
-        { STAGE_NAMESPACES, ENOSYS, ANYBODY, PROTECTION_PID_NAMESPACE, "Linux 5.12 or newer is needed (clone3)" },
+        { STAGE_NAMESPACES, ENOSYS, ANYBODY, PROTECTION_PID_NAMESPACE,
+          "Linux 5.12 or newer is needed (clone3)" },
         { STAGE_NAMESPACES, ENOSPC, ANYBODY, PROTECTION_USER_NAMESPACE,
           "raise the number of namespaces: 'sysctl -w user.max_user_namespaces=15000'" },
         { STAGE_NAMESPACES, EAGAIN, ANYBODY, PROTECTION_PID_NAMESPACE,
-          "too many processes: raise 'ulimit -u' or the pids limit of the surrounding control group" },
+          "too many processes: raise 'ulimit -u' or the pids limit of the surrounding control "
+          "group" },
         { STAGE_NAMESPACES, 0, ROOT, PROTECTION_MOUNT_NAMESPACE, NESTED_HINT },
         { STAGE_NAMESPACES, 0, USER, PROTECTION_USER_NAMESPACE, USERNS_HINT },
         { STAGE_NETWORK, ENOSPC, ANYBODY, PROTECTION_NETWORK,
@@ -43,25 +46,36 @@ static const struct remedy remedies[] = {
         { STAGE_USER_MAP, 0, ANYBODY, PROTECTION_USER_NAMESPACE, USERNS_HINT },
         { STAGE_PRIVATE, 0, ROOT, PROTECTION_MOUNT_NAMESPACE, NESTED_HINT },
         { STAGE_PRIVATE, 0, USER, PROTECTION_MOUNT_NAMESPACE, USERNS_HINT },
-        { STAGE_ROOT, ENOSYS, ANYBODY, PROTECTION_FILESYSTEM, "Linux 5.12 or newer is needed (mount_setattr)" },
+        { STAGE_ROOT, ENOSYS, ANYBODY, PROTECTION_FILESYSTEM,
+          "Linux 5.12 or newer is needed (mount_setattr)" },
         { STAGE_ROOT, EPERM, ANYBODY, PROTECTION_FILESYSTEM, USERNS_HINT },
-        { STAGE_ROOT, EACCES, ANYBODY, PROTECTION_FILESYSTEM, "this user must be able to reach the path" },
+        { STAGE_ROOT, EACCES, ROOT, PROTECTION_FILESYSTEM,
+          "its file system cannot show another owner on this kernel (tmpfs from Linux 6.3): put it "
+          "on another one, "
+          "make it writable for everybody, or run as its owner" },
+        { STAGE_ROOT, EACCES, USER, PROTECTION_FILESYSTEM,
+          "this user must be able to reach the path" },
         { STAGE_PROC, 0, ANYBODY, PROTECTION_PROC, PROC_HINT },
         { STAGE_GUEST_NAMESPACE, 0, ANYBODY, PROTECTION_USER_NAMESPACE, USERNS_HINT },
         { STAGE_LANDLOCK, 0, ANYBODY, PROTECTION_LANDLOCK, LANDLOCK_HINT },
-        { STAGE_SECCOMP, 0, ANYBODY, PROTECTION_SECCOMP, "a kernel with CONFIG_SECCOMP_FILTER is needed" },
+        { STAGE_SECCOMP, 0, ANYBODY, PROTECTION_SECCOMP,
+          "a kernel with CONFIG_SECCOMP_FILTER is needed" },
         { STAGE_GROUP, 0, ANYBODY, PROTECTION_MEMORY,
           "the control group could not be entered; see 'sandbox doctor'" },
         { STAGE_VOLUMES, EOVERFLOW, ANYBODY, PROTECTION_COUNT,
           "a volume inside a persistent workspace needs its directory there: make it first" },
         { STAGE_WORKSPACE, ENOENT, ANYBODY, PROTECTION_FILESYSTEM, "make the directory first" },
         { STAGE_DIRECTORY, EACCES, ANYBODY, PROTECTION_FILESYSTEM,
-          "the program's unprivileged user must be able to enter it: 'chmod o+x', or run sandbox as its owner" },
-        { STAGE_EXEC, E2BIG, ANYBODY, PROTECTION_COUNT, "give fewer or shorter arguments and variables" },
-        { STAGE_EXEC, ENOEXEC, ANYBODY, PROTECTION_COUNT, "the file is not a program for this machine" },
+          "the program's unprivileged user must be able to enter it: 'chmod o+x', or run sandbox "
+          "as its owner" },
+        { STAGE_EXEC, E2BIG, ANYBODY, PROTECTION_COUNT,
+          "give fewer or shorter arguments and variables" },
+        { STAGE_EXEC, ENOEXEC, ANYBODY, PROTECTION_COUNT,
+          "the file is not a program for this machine" },
         { STAGE_EXEC, ENOENT, ANYBODY, PROTECTION_COUNT,
           "the program, its interpreter or its dynamic loader is not visible inside the sandbox" },
-        { STAGE_EXEC, EACCES, ANYBODY, PROTECTION_COUNT, "the file must be executable for everybody" },
+        { STAGE_EXEC, EACCES, ANYBODY, PROTECTION_COUNT,
+          "the file must be executable for everybody" },
 };
 
 static bool fits(const struct remedy *remedy, bool as_root)
@@ -73,8 +87,8 @@ int backend_failure(const struct report *report, bool as_root, struct error *err
 {
         const char *colon = report->detail[0] ? ": " : "";
 
-        error_set(err, SBX_EREFUSED, "cannot %s%s%s: %s", stage_sentence((enum stage)report->stage), colon,
-                  report->detail, strerror(report->sys_errno));
+        error_set(err, SBX_EREFUSED, "cannot %s%s%s: %s", stage_sentence((enum stage)report->stage),
+                  colon, report->detail, strerror(report->sys_errno));
         if (err)
                 err->sys_errno = report->sys_errno;
         for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)

@@ -15,7 +15,8 @@
 
 void run_init(struct run *run)
 {
-        memset((char *)run + offsetof(struct run, helper_pid), 0, sizeof(*run) - offsetof(struct run, helper_pid));
+        memset((char *)run + offsetof(struct run, helper_pid), 0,
+               sizeof(*run) - offsetof(struct run, helper_pid));
         run->helper_pidfd = run->socket = run->keeper_pidfd = -1;
         run->workspace_fd = run->fork_fd = run->proc_fd = -1;
         run->streams[0] = run->streams[1] = run->streams[2] = -1;
@@ -25,7 +26,8 @@ void run_init(struct run *run)
         run->group.event_fd = run->group.event_file_fd = -1;
 }
 
-static void keep_descriptors(struct run *run, const struct report *report, const int *fds, size_t count)
+static void keep_descriptors(struct run *run, const struct report *report, const int *fds,
+                             size_t count)
 {
         int *places[REPORT_PLACES_MAX] = { NULL, NULL };
 
@@ -80,8 +82,10 @@ int run_receive(struct run *run)
                 char bytes[CMSG_SPACE(sizeof(int) * REPORT_PLACES_MAX)];
                 struct cmsghdr align;
         } control;
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
-                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = control.bytes,
+                                  .msg_controllen = sizeof(control.bytes) };
         ssize_t n = recvmsg(run->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         struct cmsghdr *header;
         int fds[REPORT_PLACES_MAX];
@@ -131,7 +135,8 @@ void run_finish(struct run *run)
         fd_close(run->socket);
         run->socket = -1;
         if (run->helper_pidfd >= 0)
-                while (waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL) < 0 &&
+                while (waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL) <
+                               0 &&
                        errno == EINTR)
                         ;
         cgroup_remove(&run->group);
@@ -140,8 +145,9 @@ void run_finish(struct run *run)
 
 void run_close(struct run *run)
 {
-        int *fds[] = { &run->helper_pidfd, &run->socket, &run->keeper_pidfd, &run->workspace_fd,
-                       &run->fork_fd, &run->proc_fd, &run->streams[0], &run->streams[1], &run->streams[2] };
+        int *fds[] = { &run->helper_pidfd, &run->socket,     &run->keeper_pidfd,
+                       &run->workspace_fd, &run->fork_fd,    &run->proc_fd,
+                       &run->streams[0],   &run->streams[1], &run->streams[2] };
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
                 fd_close(*fds[i]);

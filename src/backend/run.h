@@ -1,6 +1,6 @@
 /*
- * A run that was started: what the monitor watches. Made by a backend, watched by the monitor, ended
- * by run_close(). All descriptors are owned by it; -1 is none.
+ * A run that was started: what the monitor watches. Made by a backend, watched by the monitor,
+ * ended by run_close(). All descriptors are owned by it; -1 is none.
  */
 #ifndef BACKEND_RUN_H
 #define BACKEND_RUN_H
@@ -26,16 +26,17 @@ struct run {
         int workspace_fd; /* the workspace as the guest sees it, reported */
         int fork_fd;      /* asks about new processes where no group counts them, reported; or -1 */
         int proc_fd;      /* the guest's /proc, reported; -1 in a local run */
-        struct cgroup group; /* version CGROUP_NONE: there is none */
+        struct cgroup group;           /* version CGROUP_NONE: there is none */
         struct cgroup_reading counted; /* by it, once everything is over */
-        struct report ready;  /* kind REPORT_READY once the program was executed */
+        struct report ready;           /* kind REPORT_READY once the program was executed */
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
 };
 
 void run_init(struct run *run);
-/* Whether no process of the guest's is left: the keeper reports the end only after it has ended all. */
+/* Whether no process of the guest's is left: the keeper reports the end only after it has ended
+ * all. */
 static inline bool run_is_over(const struct run *run)
 {
         return run->has_exited || run->is_gone;
@@ -46,7 +47,8 @@ int run_receive(struct run *run);
 void run_terminate(struct run *run);
 /* Ends every process of the run. */
 void run_kill(struct run *run);
-/* Lets the helper clear up and go, waits for it, removes what it left, closes all but workspace_fd. */
+/* Lets the helper clear up and go, waits for it, removes what it left, closes all but workspace_fd.
+ */
 void run_finish(struct run *run);
 void run_close(struct run *run);
 

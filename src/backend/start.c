@@ -53,13 +53,16 @@ static int open_streams(struct run *run, struct parcel *parcel, bool empty_stdin
                 parcel_add(parcel, ends[1 - ours], true);
                 run->streams[i] = ends[ours];
                 if (fcntl(ends[ours], F_SETFL, O_NONBLOCK | (ours ? O_WRONLY : O_RDONLY)) < 0)
-                        return error_set_errno(err, "set up a pipe"); /* only our end must not block */
+                        return error_set_errno(err,
+                                               "set up a pipe"); /* only our end must not block */
         }
         return 0;
 }
 
-/* The group's place goes with the order, so that the helper can remove it whatever becomes of us. */
-static void add_group(const struct cgroup_site *site, struct run *run, struct plan *plan, struct parcel *parcel)
+/* The group's place goes with the order, so that the helper can remove it whatever becomes of us.
+ */
+static void add_group(const struct cgroup_site *site, struct run *run, struct plan *plan,
+                      struct parcel *parcel)
 {
         bool v1 = site->version == CGROUP_V1;
 
@@ -77,7 +80,8 @@ static void add_group(const struct cgroup_site *site, struct run *run, struct pl
 }
 
 /* Sends a message with descriptors. */
-static int send_parcel(int socket, const void *data, size_t length, const int *fds, int count, struct error *err)
+static int send_parcel(int socket, const void *data, size_t length, const int *fds, int count,
+                       struct error *err)
 {
         struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = length };
         size_t size = sizeof(int) * (size_t)count;
@@ -85,8 +89,10 @@ static int send_parcel(int socket, const void *data, size_t length, const int *f
                 char bytes[CMSG_SPACE(sizeof(int) * ORDER_FDS_MAX)];
                 struct cmsghdr align;
         } control = { 0 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
-                                  .msg_control = control.bytes, .msg_controllen = CMSG_SPACE(size) };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = control.bytes,
+                                  .msg_controllen = CMSG_SPACE(size) };
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
         header->cmsg_level = SOL_SOCKET;
@@ -99,8 +105,8 @@ static int send_parcel(int socket, const void *data, size_t length, const int *f
 }
 
 /* Makes the groups of version 1 while the keeper builds the root, and lets it in. */
-static int open_entries(const struct backend_host *host, const struct backend_input *input, struct run *run,
-                        struct error *err)
+static int open_entries(const struct backend_host *host, const struct backend_input *input,
+                        struct run *run, struct error *err)
 {
         int joins[CGROUP_CONTROLLERS];
         struct entry entry = { .magic = ENTRY_MAGIC };
@@ -169,7 +175,8 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         run->kill_signal = plan->kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
         cgroup_name(host->site, host->number, name);
         memcpy(run->group.name, name, sizeof(name));
-        /* The helper starts up on another CPU while the rest is prepared; it waits for the order. */
+        /* The helper starts up on another CPU while the rest is prepared; it waits for the order.
+         */
         r = start_helper(host->init_path, makes_network ? HELPER_HINT_NETWORK : NULL, run, err);
         if (r == 0 && host->site->version == CGROUP_V2)
                 r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);

@@ -1,9 +1,10 @@
 /*
  * The error value: our own failures and refusals, never the guest's outcome.
  *
- * A function that can fail returns 0 or a negative SBX_E* and fills `struct error *err`, passed last
- * and allowed to be NULL. The buffers are inside the struct, so that reporting never allocates.
- * Messages are lower case, without a full stop: what was tried, on what, why; names in single quotes.
+ * A function that can fail returns 0 or a negative SBX_E* and fills `struct error *err`, passed
+ * last and allowed to be NULL. The buffers are inside the struct, so that reporting never
+ * allocates. Messages are lower case, without a full stop: what was tried, on what, why; names in
+ * single quotes.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -28,8 +29,7 @@ int error_set_errno(struct error *err, const char *format, ...)
 /* Adds the remedy. */
 void error_hint(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Puts "<context>: " in front of the message, on the way up. */
-void error_prefix(struct error *err, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Out of memory; returns SBX_ENOMEM. */
 int error_set_nomem(struct error *err);
 

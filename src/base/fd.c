@@ -106,8 +106,9 @@ int fd_read_all(int fd, size_t max, const char *what, char **ret_data, size_t *r
                         break;
                 used += (size_t)n;
                 if (used > max)
-                        return error_set(err, SBX_ETOOBIG, "%s is larger than the maximum of %zu MiB",
-                                         what, max >> 20);
+                        return error_set(err, SBX_ETOOBIG,
+                                         "%s is larger than the maximum of %zu MiB", what,
+                                         max >> 20);
         }
         data[used] = '\0';
         *ret_data = TAKE(data);

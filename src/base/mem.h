@@ -14,14 +14,16 @@
 /* A local that owns something says so, and is freed when it leaves scope. */
 #define AUTO_FREE __attribute__((cleanup(mem_free_p)))
 
-void *mem_alloc(size_t size);                             /* zeroed */
-void *mem_resize(void *old, size_t count, size_t item);   /* overflow-checked; `old` kept on failure */
-char *mem_strdup(const char *text);                       /* NULL gives NULL */
+void *mem_alloc(size_t size); /* zeroed */
+void *mem_resize(void *old, size_t count,
+                 size_t item);      /* overflow-checked; `old` kept on failure */
+char *mem_strdup(const char *text); /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t length);
 void *mem_dup(const void *data, size_t length);
 void mem_free(void *memory);
 
-/* Makes the allocation after `count` further ones fail, once; UINT64_MAX switches it off. For tests. */
+/* Makes the allocation after `count` further ones fail, once; UINT64_MAX switches it off. For
+ * tests. */
 void mem_fail_after(uint64_t count);
 
 static inline void mem_free_p(void *pointer)
@@ -38,7 +40,8 @@ static inline void mem_free_p(void *pointer)
         })
 
 /* Grows `array` so that it has room for one more than `count`. 0, or -1 when out of memory. */
-#define MEM_GROW(array, count, capacity) mem_grow((void **)&(array), (count), &(capacity), sizeof(*(array)))
+#define MEM_GROW(array, count, capacity)                                                           \
+        mem_grow((void **)&(array), (count), &(capacity), sizeof(*(array)))
 int mem_grow(void **array, size_t count, size_t *capacity, size_t item);
 
 /* A NULL-terminated list of owned strings: arguments, environments, names. */
@@ -48,7 +51,7 @@ struct strlist {
         size_t capacity;
 };
 
-int strlist_add(struct strlist *list, const char *text);          /* copies */
+int strlist_add(struct strlist *list, const char *text); /* copies */
 int strlist_addn(struct strlist *list, const char *text, size_t length);
 int strlist_copy(struct strlist *to, const struct strlist *from); /* `to` must be empty */
 void strlist_done(struct strlist *list);

@@ -152,7 +152,8 @@ size_t str_utf8_complete(const void *data, size_t length)
                 if (p[length - back] < 0x80)
                         return length;
                 if (p[length - back] >= 0xc0)
-                        return utf8_sequence(p + length - back, back) == -1 ? length - back : length;
+                        return utf8_sequence(p + length - back, back) == -1 ? length - back
+                                                                            : length;
         }
         return length;
 }

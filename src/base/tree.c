@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The guest may have taken its own rights away: without them a directory can neither be read nor moved. */
+/* The guest may have taken its own rights away: without them a directory can neither be read nor
+ * moved. */
 static void open_up(int parent, const char *name)
 {
         struct stat st;
@@ -28,12 +29,14 @@ static bool hoist(int top, int dir, const char *entry, unsigned *number)
         open_up(dir, entry);
         do
                 (void)snprintf(name, sizeof(name), ".sandbox-%u", (*number)++);
-        while (renameat(dir, entry, top, name) < 0 && (errno == ENOTEMPTY || errno == EEXIST) && *number);
+        while (renameat(dir, entry, top, name) < 0 && (errno == ENOTEMPTY || errno == EEXIST) &&
+               *number);
         return faccessat(dir, entry, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
 /* Removes what a directory holds. A subdirectory that is not empty is moved up into `top` under a
- * number, so that neither the depth nor the length of paths grows. Whether anything was left there. */
+ * number, so that neither the depth nor the length of paths grows. Whether anything was left there.
+ */
 static bool empty_directory(int top, int dir, unsigned *number)
 {
         char buffer[8192] __attribute__((aligned(8)));
@@ -72,7 +75,8 @@ static bool empty_children(int top, unsigned *number)
                         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
                                 continue;
                         open_up(top, entry->d_name);
-                        dir = openat(top, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        dir = openat(top, entry->d_name,
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                         if (dir >= 0)
                                 (void)empty_directory(top, dir, number);
                         progress |= unlinkat(top, entry->d_name, dir >= 0 ? AT_REMOVEDIR : 0) == 0;

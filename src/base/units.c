@@ -80,23 +80,32 @@ static int parse_with_units(const char *text, const struct unit *units, size_t c
 int units_parse_duration(const char *text, uint64_t *ret_ms, struct error *err)
 {
         static const struct unit units[] = {
-                { "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "min", 60000 }, { "h", 3600000 },
+                { "", 1000 },   { "ms", 1 },      { "s", 1000 },
+                { "m", 60000 }, { "min", 60000 }, { "h", 3600000 },
         };
 
         return parse_with_units(text, units, ARRAY_SIZE(units),
-                                "write a time as 500ms, 2s, 1m or a number of seconds", ret_ms, err);
+                                "write a time as 500ms, 2s, 1m or a number of seconds", ret_ms,
+                                err);
 }
 
 int units_parse_size(const char *text, uint64_t bare_unit, uint64_t *ret_bytes, struct error *err)
 {
         const struct unit units[] = {
-                { "", bare_unit },        { "b", 1 },
-                { "k", 1 << 10 },         { "kb", 1 << 10 },
-                { "kib", 1 << 10 },       { "m", 1 << 20 },
-                { "mb", 1 << 20 },        { "mib", 1 << 20 },
-                { "g", 1 << 30 },         { "gb", 1 << 30 },
-                { "gib", 1 << 30 },       { "t", UINT64_C(1) << 40 },
-                { "tb", UINT64_C(1) << 40 }, { "tib", UINT64_C(1) << 40 },
+                { "", bare_unit },
+                { "b", 1 },
+                { "k", 1 << 10 },
+                { "kb", 1 << 10 },
+                { "kib", 1 << 10 },
+                { "m", 1 << 20 },
+                { "mb", 1 << 20 },
+                { "mib", 1 << 20 },
+                { "g", 1 << 30 },
+                { "gb", 1 << 30 },
+                { "gib", 1 << 30 },
+                { "t", UINT64_C(1) << 40 },
+                { "tb", UINT64_C(1) << 40 },
+                { "tib", UINT64_C(1) << 40 },
         };
 
         return parse_with_units(text, units, ARRAY_SIZE(units),
@@ -112,7 +121,8 @@ int units_parse_count(const char *text, uint64_t *ret_count, struct error *err)
                 r = error_set(err, SBX_EINVAL, "'%s' is not a whole number", text);
                 return r;
         }
-        return parse_with_units(text, units, ARRAY_SIZE(units), "write a whole number", ret_count, err);
+        return parse_with_units(text, units, ARRAY_SIZE(units), "write a whole number", ret_count,
+                                err);
 }
 
 int units_parse_thousandths(const char *text, uint64_t *ret_value, struct error *err)
@@ -133,8 +143,8 @@ const char *units_format_size(uint64_t bytes, char buffer[UNITS_TEXT_MAX])
                 value /= 1024;
                 i++;
         }
-        (void)snprintf(buffer, UNITS_TEXT_MAX, value == (double)(uint64_t)value ? "%.0f %s" : "%.1f %s",
-                       value, names[i]);
+        (void)snprintf(buffer, UNITS_TEXT_MAX,
+                       value == (double)(uint64_t)value ? "%.0f %s" : "%.1f %s", value, names[i]);
         return buffer;
 }
 

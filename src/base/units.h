@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-/* "500ms", "2s", "1.5s", "1m", "1h"; a bare number is seconds. Result in milliseconds, rounded up. */
+/* "500ms", "2s", "1.5s", "1m", "1h"; a bare number is seconds. Result in milliseconds, rounded up.
+ */
 int units_parse_duration(const char *text, uint64_t *ret_ms, struct error *err);
 /* "64M", "64MiB", "64MB", "1G", "512K", "100B"; K, KB and KiB are all 1024. A bare number counts in
  * `bare_unit` bytes (1 in policy files, 1 MiB for --memory). Result in bytes. */

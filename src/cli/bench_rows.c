@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 /* With `code` NULL, the static program's file is handed on. */
-static int run_in_library(struct bench *bench, const char *language, const char *code, struct error *err)
+static int run_in_library(struct bench *bench, const char *language, const char *code,
+                          struct error *err)
 {
         AUTO_REQUEST sbx_request *req = sbx_request_new(language, code);
         AUTO_RESULT sbx_result *result = NULL;

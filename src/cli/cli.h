@@ -38,8 +38,8 @@ extern const struct command cmd_bench;
 /* The name of the sub-command nearest to a misspelt word, or NULL. */
 const char *command_nearest(const char *word);
 
-/* scope.c: starts the command again in a scope of the user's service manager where that gives it the
- * right to make control groups. Returns where it does not, or is not possible. */
+/* scope.c: starts the command again in a scope of the user's service manager where that gives it
+ * the right to make control groups. Returns where it does not, or is not possible. */
 void scope_enter(const char *command, int argc, char **argv);
 
 /* report.c: what is said to the person. */

@@ -24,9 +24,9 @@ struct run {
 static int set_code(struct run *run, struct error *err)
 {
         sbx_error *failure = NULL;
-        int r = run->code.fd >= 0 ?
-                        sbx_request_set_code_fd(run->req, run->code.fd, &failure) :
-                        sbx_request_set_code(run->req, run->code.data, run->code.length, &failure);
+        int r = run->code.fd >= 0 ? sbx_request_set_code_fd(run->req, run->code.fd, &failure)
+                                  : sbx_request_set_code(run->req, run->code.data, run->code.length,
+                                                         &failure);
 
         if (r == 0 && run->code.file_name)
                 r = sbx_request_set_file_name(run->req, run->code.file_name, &failure);

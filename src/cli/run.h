@@ -31,7 +31,7 @@ int run_check_combinations(const struct options *options, struct error *err);
 struct run_code {
         char *data; /* owned; NULL where the code is in a file */
         size_t length;
-        int fd;     /* owned: that file, or -1 */
+        int fd;                /* owned: that file, or -1 */
         const char *file_name; /* borrowed; NULL where the code has no name */
         bool from_stdin;
 };

@@ -88,7 +88,8 @@ int run_report_streams(const sbx_result *result, bool quiet, struct error *err)
         bool compile_failed = str_equal(sbx_result_status(result), "compile_error");
         json_t *root;
 
-        if (!compile_failed && (quiet || (!sbx_result_truncated(result, 1) && !sbx_result_truncated(result, 2))))
+        if (!compile_failed &&
+            (quiet || (!sbx_result_truncated(result, 1) && !sbx_result_truncated(result, 2))))
                 return 0; /* nothing to tell: the common case reads no JSON */
         root = parse_result(result, err);
         if (!root)

@@ -1,9 +1,9 @@
 /*
- * Delegation. The shell of an ordinary user usually lives in a session's control group, in which only
- * root may make groups. The user's own service manager hands out scopes with that right; so where there
- * is one, the program starts itself again inside such a scope, and limits are then held by control
- * groups instead of the monitor. SANDBOX_SCOPE=off leaves it; the program sets it to "inside" for
- * itself.
+ * Delegation. The shell of an ordinary user usually lives in a session's control group, in which
+ * only root may make groups. The user's own service manager hands out scopes with that right; so
+ * where there is one, the program starts itself again inside such a scope, and limits are then held
+ * by control groups instead of the monitor. SANDBOX_SCOPE=off leaves it; the program sets it to
+ * "inside" for itself.
  */
 #include "cli/cli.h"
 #include "base/fd.h"
@@ -38,7 +38,8 @@ static bool is_below_manager(void)
 {
         char text[4096];
 
-        return fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) <= 0 || strstr(text, "/user@");
+        return fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) <= 0 ||
+               strstr(text, "/user@");
 }
 
 static bool is_wanted(void)

@@ -1,6 +1,6 @@
 /*
- * The doctor: runs a real sandbox, accepting less, and tells what was in force; then a strict one, to
- * know whether a default run is possible. Nothing is guessed from versions or settings.
+ * The doctor: runs a real sandbox, accepting less, and tells what was in force; then a strict one,
+ * to know whether a default run is possible. Nothing is guessed from versions or settings.
  */
 #include "engine/engine.h"
 #include "backend/backend.h"
@@ -16,7 +16,8 @@
 enum { HELPER_MAX = 8 << 20 };
 
 #define DELEGATE_FIX                                                                               \
-        "for limits by control group: run as root, or 'systemd-run --user --scope -p Delegate=yes " \
+        "for limits by control group: run as root, or 'systemd-run --user --scope -p "             \
+        "Delegate=yes "                                                                            \
         "sandbox ...' (the system needs cgroup v2 and a user manager: 'loginctl enable-linger')"
 
 /* Runs the helper itself as a program: it finds no order and ends at once. */
@@ -54,7 +55,8 @@ static int try_run(struct engine *engine, const char *enforcement, const char *b
 
 static bool has_run(const struct result *result)
 {
-        return result->run.outcome != OUTCOME_REFUSED && result->run.outcome != OUTCOME_INTERNAL_ERROR;
+        return result->run.outcome != OUTCOME_REFUSED &&
+               result->run.outcome != OUTCOME_INTERNAL_ERROR;
 }
 
 static json_t *text_or_null(const char *text)
@@ -69,14 +71,16 @@ static json_t *describe_protection(const struct result *result, enum protection 
         const char *fix = available ? NULL : backend_remedy(id, as_root);
 
         /* Enforced, but by the second best: the better way is worth knowing. */
-        if (available && found->by && (strcmp(found->by, "monitor") == 0 || strcmp(found->by, "affinity") == 0) &&
+        if (available && found->by &&
+            (strcmp(found->by, "monitor") == 0 || strcmp(found->by, "affinity") == 0) &&
             (id == PROTECTION_MEMORY || id == PROTECTION_PROCESSES || id == PROTECTION_CPUS))
                 fix = DELEGATE_FIX;
         if (!available && !fix)
                 fix = result->hint;
         return json_pack("{s:s, s:s, s:b, s:o, s:o, s:o}", "name", protection_name(id), "sentence",
-                         protection_sentence(id), "available", available, "by", text_or_null(found->by), "detail",
-                         text_or_null(found->detail), "fix", text_or_null(fix));
+                         protection_sentence(id), "available", available, "by",
+                         text_or_null(found->by), "detail", text_or_null(found->detail), "fix",
+                         text_or_null(fix));
 }
 
 static json_t *describe_backend(const char *name, const struct result *strict)
@@ -103,8 +107,8 @@ static const char *cgroup_word(const struct engine *engine)
         return engine->site.version == CGROUP_V1 ? "v1" : "v2";
 }
 
-static json_t *build(struct engine *engine, const struct result *strict, const struct result *lenient,
-                     const struct result *local)
+static json_t *build(struct engine *engine, const struct result *strict,
+                     const struct result *lenient, const struct result *local)
 {
         const struct passwd *user = getpwuid(geteuid());
         bool as_root = !engine->identity.user_namespace;
@@ -114,17 +118,20 @@ static json_t *build(struct engine *engine, const struct result *strict, const s
         if (uname(&kernel) < 0)
                 strcpy(kernel.release, "unknown");
         for (int id = 0; id < PROTECTION_COUNT; id++)
-                (void)json_array_append_new(protections, describe_protection(has_run(strict) ? strict : lenient,
-                                                                             (enum protection)id, as_root));
+                (void)json_array_append_new(protections,
+                                            describe_protection(has_run(strict) ? strict : lenient,
+                                                                (enum protection)id, as_root));
         (void)json_array_append_new(backends, describe_backend("container", strict));
         (void)json_array_append_new(backends, describe_backend("local", local));
         (void)json_array_append_new(backends, absent_backend("docker"));
         (void)json_array_append_new(backends, absent_backend("wasm"));
-        return json_pack("{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
-                         text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",
-                         cgroup_word(engine), "cgroup_reason",
-                         text_or_null(engine->site.version == CGROUP_NONE ? engine->site.reason : NULL), "backends",
-                         backends, "protections", protections, "strict_run_possible", has_run(strict));
+        return json_pack(
+                "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
+                text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",
+                cgroup_word(engine), "cgroup_reason",
+                text_or_null(engine->site.version == CGROUP_NONE ? engine->site.reason : NULL),
+                "backends", backends, "protections", protections, "strict_run_possible",
+                has_run(strict));
 }
 
 char *engine_doctor_json(struct engine *engine, struct error *err)

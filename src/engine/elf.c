@@ -10,8 +10,9 @@ bool elf_is_static(const void *data, size_t length)
         if (length < sizeof(header))
                 return false;
         memcpy(&header, data, sizeof(header));
-        if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-            header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 || header.e_phoff > length ||
+        if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+            header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+            header.e_phnum == 0 || header.e_phoff > length ||
             (length - header.e_phoff) / sizeof(Elf64_Phdr) < header.e_phnum)
                 return false;
         for (unsigned i = 0; i < header.e_phnum; i++) {

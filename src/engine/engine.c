@@ -42,10 +42,12 @@ static void choose_ids(struct engine_identity *identity, const char *map)
                         continue;
                 if (geteuid() >= inside && geteuid() - inside < count)
                         identity->host_uid = (uint32_t)(outside + (geteuid() - inside));
-                if (inside <= guest_uid_base && inside + count >= guest_uid_base + 2ull * guest_uid_span) {
+                if (inside <= guest_uid_base &&
+                    inside + count >= guest_uid_base + 2ull * guest_uid_span) {
                         best_start = guest_uid_base;
                         best_count = 2ull * guest_uid_span;
-                } else if (best_start != guest_uid_base && count > 1 && count - (inside == 0) > best_count) {
+                } else if (best_start != guest_uid_base && count > 1 &&
+                           count - (inside == 0) > best_count) {
                         best_start = inside + (inside == 0);
                         best_count = count - (inside == 0);
                 }
@@ -78,7 +80,10 @@ static bool is_program(const char *path)
 static char *find_helper(void)
 {
         static const char *const beside[] = {
-                "sandbox-init", "../init/sandbox-init", "../src/init/sandbox-init", "../libexec/sandbox/sandbox-init",
+                "sandbox-init",
+                "../init/sandbox-init",
+                "../src/init/sandbox-init",
+                "../libexec/sandbox/sandbox-init",
         };
         const char *chosen = secure_getenv("SANDBOX_INIT");
         char self[4096], path[4200];
@@ -116,7 +121,8 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
 {
         int r;
 
-        *engine = (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS };
+        *engine =
+                (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS };
         (void)pthread_mutex_init(&engine->lock, NULL); /* cannot fail with default attributes */
         (void)pthread_cond_init(&engine->freed, NULL);
         r = cgroup_site_open(&engine->site, err);

@@ -19,7 +19,7 @@
 struct engine_identity {
         bool user_namespace; /* the caller has no privilege of its own */
         uint32_t uid_base, uid_span;
-        uint32_t host_uid;   /* what the caller's id is outside of its user namespace */
+        uint32_t host_uid; /* what the caller's id is outside of its user namespace */
 };
 
 struct engine {
@@ -30,7 +30,7 @@ struct engine {
         struct engine_identity identity;
         pthread_mutex_t lock;
         pthread_cond_t freed;
-        unsigned running;  /* guarded by lock */
+        unsigned running; /* guarded by lock */
         unsigned max_runs;
         unsigned next_number; /* guarded by lock */
         bool swept;           /* guarded by lock */

@@ -12,8 +12,8 @@
 
 enum { ENTRIES_MAX = 20000, DEPTH_MAX = 64, PATH_BYTES_MAX = 8192 };
 
-static const uint64_t beneath = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS |
-                                SYS_RESOLVE_NO_XDEV;
+static const uint64_t beneath = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS |
+                                SYS_RESOLVE_NO_MAGICLINKS | SYS_RESOLVE_NO_XDEV;
 
 static int64_t nanoseconds(struct timespec time)
 {
@@ -27,8 +27,8 @@ static int add_entry(struct file_list *list, const char *path, const struct stat
         if (MEM_GROW(list->items, list->count, list->capacity) < 0)
                 return -1;
         entry = &list->items[list->count];
-        *entry = (struct file_entry){ mem_strdup(path), st->st_ino, st->st_size, nanoseconds(st->st_ctim),
-                                      nanoseconds(st->st_mtim) };
+        *entry = (struct file_entry){ mem_strdup(path), st->st_ino, st->st_size,
+                                      nanoseconds(st->st_ctim), nanoseconds(st->st_mtim) };
         if (!entry->path)
                 return -1;
         list->count++;
@@ -43,7 +43,9 @@ static void strip_privileges(int dirfd, const char *name, const struct stat *st)
                 return;
         fd = sys_openat2(dirfd, name, O_RDONLY | O_NONBLOCK, beneath);
         if (fd >= 0)
-                (void)fchmod(fd, st->st_mode & 0777); /* not ours to change: then not ours to run either */
+                (void)fchmod(fd,
+                             st->st_mode &
+                                     0777); /* not ours to change: then not ours to run either */
 }
 
 struct walk {
@@ -59,7 +61,8 @@ static int walk_entry(struct walk *walk, int dirfd, const char *name, size_t pre
         size_t length = strlen(name);
         struct stat st;
 
-        if (prefix + length + 2 > sizeof(walk->path) || walk->list->count >= ENTRIES_MAX || depth > DEPTH_MAX) {
+        if (prefix + length + 2 > sizeof(walk->path) || walk->list->count >= ENTRIES_MAX ||
+            depth > DEPTH_MAX) {
                 walk->list->truncated = true;
                 return 0;
         }
@@ -74,7 +77,8 @@ static int walk_entry(struct walk *walk, int dirfd, const char *name, size_t pre
         }
         if (walk->strip)
                 strip_privileges(dirfd, name, &st);
-        return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? add_entry(walk->list, walk->path, &st) : 0;
+        return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? add_entry(walk->list, walk->path, &st)
+                                                          : 0;
 }
 
 static int walk_directory(struct walk *walk, int dirfd, size_t prefix, int depth)
@@ -140,17 +144,18 @@ static int note(struct result *result, struct strlist *list, const char *path)
         return strlist_add(list, path);
 }
 
-int files_compare(const struct file_list *before, const struct file_list *after, struct result *result,
-                  struct error *err)
+int files_compare(const struct file_list *before, const struct file_list *after,
+                  struct result *result, struct error *err)
 {
         size_t b = 0, a = 0;
         int r = 0;
 
         result->files_truncated = before->truncated || after->truncated;
         while (r == 0 && (b < before->count || a < after->count)) {
-                int order = b == before->count ? 1 :
-                            a == after->count  ? -1 :
-                                                 strcmp(before->items[b].path, after->items[a].path);
+                int order = b == before->count ? 1
+                            : a == after->count
+                                    ? -1
+                                    : strcmp(before->items[b].path, after->items[a].path);
 
                 if (order < 0) {
                         r = note(result, &result->deleted, before->items[b++].path);

@@ -29,8 +29,8 @@ struct file_list {
 int files_list(int dirfd, bool strip, struct file_list *ret_list, struct error *err);
 void files_done(struct file_list *list);
 /* Puts the differences into the result. */
-int files_compare(const struct file_list *before, const struct file_list *after, struct result *result,
-                  struct error *err);
+int files_compare(const struct file_list *before, const struct file_list *after,
+                  struct result *result, struct error *err);
 /* Opens a regular file directly below the directory, without following anything; -1 with errno. */
 int files_open(int dirfd, const char *name);
 

@@ -17,16 +17,19 @@ static json_t *describe(const struct engine *engine, const struct language *lang
         struct error why = { 0 };
         struct language_tool tool = { 0 };
         bool found = language_find(language, engine->cache_dir, &tool, &why) == 0;
-        json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "name", language->name, "title", language->title,
-                                 "aliases", list_of(language->aliases), "extensions",
-                                 list_of(language->extensions));
+        json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "name", language->name, "title",
+                                 language->title, "aliases", list_of(language->aliases),
+                                 "extensions", list_of(language->extensions));
 
-        (void)json_object_set_new(json, "version", tool.version[0] ? json_string(tool.version) : json_null());
-        (void)json_object_set_new(json, "path", tool.path[0] ? json_string(tool.path) : json_null());
+        (void)json_object_set_new(json, "version",
+                                  tool.version[0] ? json_string(tool.version) : json_null());
+        (void)json_object_set_new(json, "path",
+                                  tool.path[0] ? json_string(tool.path) : json_null());
         (void)json_object_set_new(json, "warm", json_string("none"));
         (void)json_object_set_new(json, "status", json_string(found ? "ready" : "missing"));
         (void)json_object_set_new(json, "reason", found ? json_null() : json_string(why.message));
-        (void)json_object_set_new(json, "fix", found || !why.hint[0] ? json_null() : json_string(why.hint));
+        (void)json_object_set_new(json, "fix",
+                                  found || !why.hint[0] ? json_null() : json_string(why.hint));
         return json;
 }
 
@@ -36,7 +39,8 @@ char *engine_languages_json(struct engine *engine, struct error *err)
         char *text;
 
         for (size_t i = 0; i < languages_count(engine->languages); i++)
-                (void)json_array_append_new(list, describe(engine, languages_at(engine->languages, i)));
+                (void)json_array_append_new(list,
+                                            describe(engine, languages_at(engine->languages, i)));
         text = json_dumps(list, JSON_INDENT(2));
         json_decref(list);
         if (!text)

@@ -30,11 +30,13 @@ int limits_check(const struct passage *passage, const struct limits *limits, str
         if (passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT ||
             limits_pinned_cpus(passage, limits) == 0 || limits->cpus_milli % 1000 == 0)
                 return 0;
-        r = error_set(err, SBX_EREFUSED, "cannot hold a share of %llu.%03llu CPUs without a control group: %s",
+        r = error_set(err, SBX_EREFUSED,
+                      "cannot hold a share of %llu.%03llu CPUs without a control group: %s",
                       (unsigned long long)limits->cpus_milli / 1000,
                       (unsigned long long)limits->cpus_milli % 1000, passage->engine->site.reason);
-        error_hint(err, "ask for whole CPUs, delegate a control group "
-                        "('systemd-run --user --scope -p Delegate=yes sandbox ...'), or run as root");
+        error_hint(err,
+                   "ask for whole CPUs, delegate a control group "
+                   "('systemd-run --user --scope -p Delegate=yes sandbox ...'), or run as root");
         return r;
 }
 
@@ -44,23 +46,24 @@ static bool group_was_used(const struct run *run)
         return run->counted.cpu_us > 0 || run->counted.memory_peak > 0;
 }
 
-static void describe_memory(struct result *result, const struct run *run, const struct limits *limits,
-                            const char *by)
+static void describe_memory(struct result *result, const struct run *run,
+                            const struct limits *limits, const char *by)
 {
         uint64_t set = run->counted.memory_limit;
 
         if (group_was_used(run) && set > 0 && set <= limits->memory_bytes)
                 result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, by, "%s", "");
         else if (run->group.dir_fds[CGROUP_MEMORY] >= 0)
-                result_set_protection(result, PROTECTION_MEMORY, STATE_MISSING, NULL, "the group's limit reads %llu",
-                                      (unsigned long long)set);
+                result_set_protection(result, PROTECTION_MEMORY, STATE_MISSING, NULL,
+                                      "the group's limit reads %llu", (unsigned long long)set);
         else
                 result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, "monitor",
-                                      "summed every 10 ms; not seen: kernel buffers, shared memory that nobody has mapped");
+                                      "summed every 10 ms; not seen: kernel buffers, shared memory "
+                                      "that nobody has mapped");
 }
 
-static void describe_processes(struct result *result, const struct run *run, const struct limits *limits,
-                               const char *by, bool has_rlimit)
+static void describe_processes(struct result *result, const struct run *run,
+                               const struct limits *limits, const char *by, bool has_rlimit)
 {
         uint64_t set = run->counted.processes_limit;
 
@@ -71,14 +74,15 @@ static void describe_processes(struct result *result, const struct run *run, con
                                       "the group's limit reads %llu", (unsigned long long)set);
         else if (run->ready.seen & PROTECTION_BIT(SECCOMP))
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "%s",
-                                      has_rlimit ? "asked before each new one, and by RLIMIT_NPROC" :
-                                                   "asked before each new one");
+                                      has_rlimit ? "asked before each new one, and by RLIMIT_NPROC"
+                                                 : "asked before each new one");
         else
-                result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "counted every 10 ms");
+                result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor",
+                                      "counted every 10 ms");
 }
 
-static void describe_cpus(struct passage *passage, const struct run *run, const struct limits *limits,
-                          const char *by)
+static void describe_cpus(struct passage *passage, const struct run *run,
+                          const struct limits *limits, const char *by)
 {
         struct result *result = passage->result;
         uint32_t pinned = limits_pinned_cpus(passage, limits);
@@ -86,15 +90,20 @@ static void describe_cpus(struct passage *passage, const struct run *run, const 
         if (run->counted.cpu_is_limited)
                 result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, by, "%s", "");
         else if (pinned == 0)
-                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "machine", "it has no more CPUs");
+                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "machine",
+                                      "it has no more CPUs");
         else if (limits->cpus_milli % 1000 != 0)
-                result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL,
-                                      "without a control group only whole CPUs can be held: pinned to %u", pinned);
+                result_set_protection(
+                        result, PROTECTION_CPUS, STATE_MISSING, NULL,
+                        "without a control group only whole CPUs can be held: pinned to %u",
+                        pinned);
         else if (run->ready.skipped[STAGE_AFFINITY] || !(run->ready.seen & PROTECTION_BIT(SECCOMP)))
-                result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL, "the program could change it");
+                result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL,
+                                      "the program could change it");
         else
-                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "affinity", "pinned to %u CPU%s",
-                                      pinned, pinned == 1 ? "" : "s, in whole ones");
+                result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "affinity",
+                                      "pinned to %u CPU%s", pinned,
+                                      pinned == 1 ? "" : "s, in whole ones");
 }
 
 void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits)
@@ -108,9 +117,11 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
                 result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED, by, "%s", "");
         else
                 result_set_protection(result, PROTECTION_CPU_TIME, STATE_ENFORCED, "monitor",
-                                      "summed every 10 ms; not seen: children that live shorter and that nobody waits for");
+                                      "summed every 10 ms; not seen: children that live shorter "
+                                      "and that nobody waits for");
         describe_memory(result, run, limits, by);
-        describe_processes(result, run, limits, by, passage->engine->identity.uid_span > 0 || container);
+        describe_processes(result, run, limits, by,
+                           passage->engine->identity.uid_span > 0 || container);
         describe_cpus(passage, run, limits, by);
         if (container && passage->counted_count == 0)
                 result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "tmpfs", "%s", "");
@@ -118,8 +129,9 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
                 result_set_protection(result, PROTECTION_DISK, STATE_MISSING, NULL,
                                       "a writable directory of the host cannot be measured");
         else
-                result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "monitor",
-                                      "measured every 10 ms and at the end: a fast writer is ended late");
+                result_set_protection(
+                        result, PROTECTION_DISK, STATE_ENFORCED, "monitor",
+                        "measured every 10 ms and at the end: a fast writer is ended late");
         result_set_protection(result, PROTECTION_OUTPUT, STATE_ENFORCED, "monitor", "%s", "");
 }
 

@@ -13,10 +13,12 @@ static const char *signal_name(int signal)
                 int signal;
                 const char *name;
         } names[] = {
-                { SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" },   { SIGFPE, "SIGFPE" },   { SIGILL, "SIGILL" },
-                { SIGKILL, "SIGKILL" }, { SIGPIPE, "SIGPIPE" }, { SIGSEGV, "SIGSEGV" }, { SIGSYS, "SIGSYS" },
-                { SIGTERM, "SIGTERM" }, { SIGTRAP, "SIGTRAP" }, { SIGXCPU, "SIGXCPU" }, { SIGXFSZ, "SIGXFSZ" },
-                { SIGHUP, "SIGHUP" },   { SIGINT, "SIGINT" },   { SIGALRM, "SIGALRM" }, { SIGQUIT, "SIGQUIT" },
+                { SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" },   { SIGFPE, "SIGFPE" },
+                { SIGILL, "SIGILL" },   { SIGKILL, "SIGKILL" }, { SIGPIPE, "SIGPIPE" },
+                { SIGSEGV, "SIGSEGV" }, { SIGSYS, "SIGSYS" },   { SIGTERM, "SIGTERM" },
+                { SIGTRAP, "SIGTRAP" }, { SIGXCPU, "SIGXCPU" }, { SIGXFSZ, "SIGXFSZ" },
+                { SIGHUP, "SIGHUP" },   { SIGINT, "SIGINT" },   { SIGALRM, "SIGALRM" },
+                { SIGQUIT, "SIGQUIT" },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -31,24 +33,30 @@ static void compile_message(struct result *result)
         const char *text = result->compile.err.kept.data;
         const char *line = text ? strstr(text, "error:") : NULL;
 
-        if (result->compile.outcome == OUTCOME_TIMEOUT || result->compile.outcome == OUTCOME_MEMORY_LIMIT) {
-                (void)result_set_message(result, "%s compile error: the compiler reached its %s limit", result->title,
-                                         result->compile.outcome == OUTCOME_TIMEOUT ? "time" : "memory");
+        if (result->compile.outcome == OUTCOME_TIMEOUT ||
+            result->compile.outcome == OUTCOME_MEMORY_LIMIT) {
+                (void)result_set_message(
+                        result, "%s compile error: the compiler reached its %s limit",
+                        result->title,
+                        result->compile.outcome == OUTCOME_TIMEOUT ? "time" : "memory");
                 return;
         }
         if (!line) {
-                (void)result_set_message(result, "%s compile error: the compiler failed", result->title);
+                (void)result_set_message(result, "%s compile error: the compiler failed",
+                                         result->title);
                 return;
         }
         while (line > text && line[-1] != '\n')
                 line--;
-        (void)result_set_message(result, "%s compile error: %.*s", result->title,
-                                 (int)strcspn(str_has_prefix(line, "/code/") ? line + 6 : line, "\n"),
-                                 str_has_prefix(line, "/code/") ? line + 6 : line);
+        (void)result_set_message(
+                result, "%s compile error: %.*s", result->title,
+                (int)strcspn(str_has_prefix(line, "/code/") ? line + 6 : line, "\n"),
+                str_has_prefix(line, "/code/") ? line + 6 : line);
 }
 
 /* The last mark of a syntax error on standard error, by what the language says it begins with. */
-static const char *find_syntax_error(const struct language *language, const char *text, const char **ret_reason)
+static const char *find_syntax_error(const struct language *language, const char *text,
+                                     const char **ret_reason)
 {
         const char *found = NULL;
 
@@ -74,11 +82,13 @@ static bool syntax_message(struct passage *passage)
                         line = at + 5;
         reason += strspn(reason, ": ");
         if (line)
-                (void)result_set_message(passage->result, "%s syntax error: %.*s (line %ld)", passage->result->title,
-                                         (int)strcspn(reason, "\n"), reason, strtol(line, NULL, 10));
+                (void)result_set_message(passage->result, "%s syntax error: %.*s (line %ld)",
+                                         passage->result->title, (int)strcspn(reason, "\n"), reason,
+                                         strtol(line, NULL, 10));
         else
-                (void)result_set_message(passage->result, "%s syntax error: %.*s", passage->result->title,
-                                         (int)strcspn(reason, "\n"), reason);
+                (void)result_set_message(passage->result, "%s syntax error: %.*s",
+                                         passage->result->title, (int)strcspn(reason, "\n"),
+                                         reason);
         return true;
 }
 
@@ -111,12 +121,14 @@ void message_compose(struct passage *passage)
                 break;
         case OUTCOME_OUTPUT_LIMIT:
                 (void)result_set_message(result, "Output limit of %s exceeded",
-                                         units_format_size(result->run.out.truncated ? limits->stdout_bytes :
-                                                                                       limits->stderr_bytes, text));
+                                         units_format_size(result->run.out.truncated
+                                                                   ? limits->stdout_bytes
+                                                                   : limits->stderr_bytes,
+                                                           text));
                 break;
         case OUTCOME_SIGNALED:
-                (void)result_set_message(result, "The program was ended by signal %d (%s)", result->run.signal,
-                                         signal_name(result->run.signal));
+                (void)result_set_message(result, "The program was ended by signal %d (%s)",
+                                         result->run.signal, signal_name(result->run.signal));
                 break;
         case OUTCOME_FAILED:
                 if (!syntax_message(passage))

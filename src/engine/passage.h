@@ -14,23 +14,24 @@ struct passage {
         uint64_t started_ns;
         const struct language *language;
         struct language_tool tool;
-        struct policy_values policy;  /* effective */
-        char *workspace;              /* owned: resolved, or NULL */
+        struct policy_values policy;   /* effective */
+        char *workspace;               /* owned: resolved, or NULL */
         struct file_list files_before; /* in that workspace */
-        unsigned workspace_mode;      /* of it, before the run */
-        int counted_fds[POLICY_MOUNTS_MAX + 1]; /* owned: directories of the host that the guest can write;
-                                                 * the workspace, if there is one, is the first */
+        unsigned workspace_mode;       /* of it, before the run */
+        int counted_fds[POLICY_MOUNTS_MAX +
+                        1]; /* owned: directories of the host that the guest can write;
+                             * the workspace, if there is one, is the first */
         size_t counted_count;
-        uint64_t counted_before;      /* bytes in them, before the run */
-        bool disk_is_known;           /* all of them could be measured */
-        char *resolver;               /* owned: the host's resolv.conf, or NULL */
+        uint64_t counted_before; /* bytes in them, before the run */
+        bool disk_is_known;      /* all of them could be measured */
+        char *resolver;          /* owned: the host's resolv.conf, or NULL */
         const struct backend *backend;
         /* The code, or what was compiled from it; in one of three ways: */
-        const char *program_data;     /* bytes that travel with the plan, borrowed; or NULL */
-        int program_fd;               /* owned: a file that is copied in; or -1 */
-        char *program_path;           /* owned: a file of the host that is mounted; or NULL */
+        const char *program_data; /* bytes that travel with the plan, borrowed; or NULL */
+        int program_fd;           /* owned: a file that is copied in; or -1 */
+        char *program_path;       /* owned: a file of the host that is mounted; or NULL */
         size_t program_bytes;
-        bool is_static;               /* the code is a program that needs no loader and no library */
+        bool is_static; /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */

@@ -12,11 +12,11 @@ static const struct {
         const char *name;
         int (*go)(struct passage *passage, struct error *err);
 } pipeline[] = {
-        { "request", passage_identify },   /* asked: which language is it? */
-        { "policy", passage_allow },       /* allowed: what may it do? */
+        { "request", passage_identify },    /* asked: which language is it? */
+        { "policy", passage_allow },        /* allowed: what may it do? */
         { "languages", passage_find_tool }, /* found: what runs it here? */
-        { "compile", passage_compile },    /* plan, backend, monitor: the compiler, contained */
-        { "run", passage_run },            /* plan, backend, monitor: the program, contained */
+        { "compile", passage_compile },     /* plan, backend, monitor: the compiler, contained */
+        { "run", passage_run },             /* plan, backend, monitor: the program, contained */
 };
 
 static void tell(const struct passage *passage, const char *kind)
@@ -45,7 +45,8 @@ static void tell_violation(const struct passage *passage, const struct result_vi
                 .text = text,
         };
 
-        (void)snprintf(text, sizeof(text), "%s: %s: %s", violation->kind, violation->what, violation->why);
+        (void)snprintf(text, sizeof(text), "%s: %s: %s", violation->kind, violation->what,
+                       violation->why);
         if (order->event)
                 order->event(order->context, &event);
 }

@@ -37,7 +37,8 @@ int passage_identify(struct passage *passage, struct error *err)
         struct result *result = passage->result;
 
         if (request->language)
-                passage->language = languages_by_name(passage->engine->languages, request->language);
+                passage->language =
+                        languages_by_name(passage->engine->languages, request->language);
         else
                 passage->language = languages_detect(passage->engine->languages, request->file_name,
                                                      request->code, request->code_length);
@@ -54,8 +55,10 @@ int passage_identify(struct passage *passage, struct error *err)
 /* What the policy can say that this build cannot do: refused, never passed over. */
 int engine_check_policy(const struct policy_values *policy, struct error *err)
 {
-        if (policy->network_mode == NETWORK_DNS || policy->network_mode == NETWORK_ALLOWLIST || policy->network_dns)
-                return error_set(err, SBX_EUNAVAILABLE, "network mode '%s' is not available in this build",
+        if (policy->network_mode == NETWORK_DNS || policy->network_mode == NETWORK_ALLOWLIST ||
+            policy->network_dns)
+                return error_set(err, SBX_EUNAVAILABLE,
+                                 "network mode '%s' is not available in this build",
                                  policy_network_name(policy->network_mode));
         if (policy->analysis_mode == ANALYSIS_BLOCK)
                 return error_set(err, SBX_EUNAVAILABLE,
@@ -77,7 +80,8 @@ static bool is_forbidden_source(const char *path)
         return false;
 }
 
-static int resolve(const char *what, const char *path, bool directory, char **ret_path, struct error *err)
+static int resolve(const char *what, const char *path, bool directory, char **ret_path,
+                   struct error *err)
 {
         char shown[256];
         AUTO_FREE char *real = realpath(path, NULL);
@@ -89,7 +93,9 @@ static int resolve(const char *what, const char *path, bool directory, char **re
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
         if (is_forbidden_source(real))
-                return error_set(err, SBX_EINVAL, "%s '%s': this part of the machine cannot be handed in", what, shown);
+                return error_set(err, SBX_EINVAL,
+                                 "%s '%s': this part of the machine cannot be handed in", what,
+                                 shown);
         if (!S_ISDIR(st.st_mode) && (directory || !S_ISREG(st.st_mode)))
                 return error_set(err, SBX_EINVAL, "%s '%s' is not a directory%s", what, shown,
                                  directory ? "" : " or a regular file");
@@ -106,7 +112,8 @@ static int open_workspace(struct passage *passage, struct error *err)
         if (!path)
                 return 0;
         if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-                error_set_errno(err, "make workspace '%s'", str_printable(path, shown, sizeof(shown)));
+                error_set_errno(err, "make workspace '%s'",
+                                str_printable(path, shown, sizeof(shown)));
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
         return resolve("workspace", path, true, &passage->workspace, err);
@@ -133,7 +140,8 @@ static int resolve_paths(struct passage *passage, struct error *err)
                         return error_set_nomem(err);
         }
         if (r == 0 && passage->policy.network_mode == NETWORK_HOST)
-                passage->resolver = realpath("/etc/resolv.conf", NULL); /* none: names do not resolve */
+                passage->resolver =
+                        realpath("/etc/resolv.conf", NULL); /* none: names do not resolve */
         return r;
 }
 
@@ -147,7 +155,8 @@ static int check_size(const struct passage *passage, struct error *err)
         for (size_t i = 0; i < passage->policy.env.count; i++)
                 total += strlen(passage->policy.env.items[i]) + 1;
         if (total > REQUEST_STRINGS_MAX)
-                return error_set(err, SBX_ETOOBIG, "arguments and environment are larger than %d KiB",
+                return error_set(err, SBX_ETOOBIG,
+                                 "arguments and environment are larger than %d KiB",
                                  REQUEST_STRINGS_MAX >> 10);
         return 0;
 }
@@ -188,7 +197,8 @@ static char *mountable_path(const struct passage *passage)
                 return NULL;
         path[n] = '\0';
         if (fstat(passage->program_fd, &open_file) < 0 || (open_file.st_mode & 0005) != 0005 ||
-            lstat(path, &named) < 0 || named.st_dev != open_file.st_dev || named.st_ino != open_file.st_ino)
+            lstat(path, &named) < 0 || named.st_dev != open_file.st_dev ||
+            named.st_ino != open_file.st_ino)
                 return NULL;
         return mem_strdup(path);
 }
@@ -222,7 +232,8 @@ int passage_find_tool(struct passage *passage, struct error *err)
                 if (!passage->result->version)
                         return error_set_nomem(err);
         }
-        passage->is_static = passage->language->executable &&
-                             elf_is_static(passage->order->request->code, passage->order->request->code_length);
+        passage->is_static =
+                passage->language->executable &&
+                elf_is_static(passage->order->request->code, passage->order->request->code_length);
         return take_code(passage, err);
 }

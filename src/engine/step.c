@@ -1,6 +1,6 @@
 /*
- * One contained step, the compiler's or the program's: plan it, start it on a backend, watch it, say
- * what held it. The stages of the pipeline that use it are in steps.c.
+ * One contained step, the compiler's or the program's: plan it, start it on a backend, watch it,
+ * say what held it. The stages of the pipeline that use it are in steps.c.
  */
 #include "engine/passage.h"
 #include "base/fd.h"
@@ -52,7 +52,8 @@ static bool counts_by_namespace(void)
                (major > 5 || (major == 5 && minor >= 14));
 }
 
-/* A local run as root writes into a workspace as its owner: there is no mount to translate for it. */
+/* A local run as root writes into a workspace as its owner: there is no mount to translate for it.
+ */
 static int take_owner(const struct passage *passage, struct plan *plan, struct error *err)
 {
         struct stat st;
@@ -63,8 +64,10 @@ static int take_owner(const struct passage *passage, struct plan *plan, struct e
         if (stat(passage->workspace, &st) < 0)
                 return error_set_errno(err, "workspace '%s'", passage->workspace);
         if (st.st_uid == 0) {
-                r = error_set(err, SBX_EREFUSED, "the local backend does not write into a workspace of root's");
-                error_hint(err, "use the container backend, or give the directory to an ordinary user");
+                r = error_set(err, SBX_EREFUSED,
+                              "the local backend does not write into a workspace of root's");
+                error_hint(err,
+                           "use the container backend, or give the directory to an ordinary user");
                 return r;
         }
         plan->uid_base = st.st_uid;
@@ -72,8 +75,8 @@ static int take_owner(const struct passage *passage, struct plan *plan, struct e
         return 0;
 }
 
-static int complete_plan(const struct passage *passage, const struct limits *limits, struct plan *plan,
-                         struct error *err)
+static int complete_plan(const struct passage *passage, const struct limits *limits,
+                         struct plan *plan, struct error *err)
 {
         const struct engine_identity *identity = &passage->engine->identity;
         bool container = plan->kind == PLAN_CONTAINER;
@@ -121,7 +124,8 @@ static void hear_usage(void *context, uint64_t memory, uint64_t cpu_us, uint32_t
         passage->order->event(passage->order->context, &event);
 }
 
-static void order_monitor(struct passage *passage, const struct step_order *order, struct monitor_order *watch)
+static void order_monitor(struct passage *passage, const struct step_order *order,
+                          struct monitor_order *watch)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
@@ -136,7 +140,8 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .output_caps = { 0, limits->stdout_bytes, limits->stderr_bytes },
                 .output_kill = running && request->output_kill,
                 .keep_output = true,
-                .output_fds = { -1, running ? request->output_fds[1] : -1, running ? request->output_fds[2] : -1 },
+                .output_fds = { -1, running ? request->output_fds[1] : -1,
+                                running ? request->output_fds[2] : -1 },
                 .stdin_data = running ? request->stdin_data : NULL,
                 .stdin_length = running ? request->stdin_length : 0,
                 .stdin_fd = running ? request->stdin_fd : -1,
@@ -144,7 +149,8 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .counted_fds = passage->counted_fds,
                 .counted_count = running && passage->disk_is_known ? passage->counted_count : 0,
                 .counted_before = passage->counted_before,
-                .counts_workspace = passage->backend == &backend_local && (!running || !passage->workspace),
+                .counts_workspace =
+                        passage->backend == &backend_local && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
         };
         if (running && passage->order->event)
@@ -152,15 +158,16 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
 }
 
 /* What the monitor could not call the program's doing. */
-static int explain(const struct passage *passage, const struct run *run, const struct result_step *outcome,
-                   struct error *err)
+static int explain(const struct passage *passage, const struct run *run,
+                   const struct result_step *outcome, struct error *err)
 {
         int r = backend_child_failure(run, err);
 
         if (r < 0)
                 return r;
         if (run->has_failed)
-                return backend_failure(&run->failed, !passage->engine->identity.user_namespace, err);
+                return backend_failure(&run->failed, !passage->engine->identity.user_namespace,
+                                       err);
         if (outcome->outcome == OUTCOME_REFUSED)
                 return error_set(err, SBX_ESYSTEM, "the helper ended before the program started");
         if (outcome->outcome == OUTCOME_INTERNAL_ERROR)
@@ -180,12 +187,13 @@ static unsigned next_number(struct engine *engine, bool *ret_sweep)
         return number;
 }
 
-static int start_and_watch(struct passage *passage, const struct step_order *order, struct plan *plan,
-                           struct error *err)
+static int start_and_watch(struct passage *passage, const struct step_order *order,
+                           struct plan *plan, struct error *err)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
-        struct backend_host host = { .init_path = passage->engine->init_path, .site = &passage->engine->site };
+        struct backend_host host = { .init_path = passage->engine->init_path,
+                                     .site = &passage->engine->site };
         struct backend_input input = {
                 .group_limits = { limits->memory_bytes, limits->processes, limits->cpus_milli },
                 .file_fds = { passage->program_fd },
@@ -234,7 +242,8 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
                 .scratch = scratch,
                 .resolver = order->step == PLAN_STEP_RUN ? passage->resolver : NULL,
                 .program_data = passage->program_data,
-                .program_path = passage->backend == &backend_container ? passage->program_path : NULL,
+                .program_path =
+                        passage->backend == &backend_container ? passage->program_path : NULL,
                 .program_bytes = passage->program_bytes,
         };
         struct plan_draft draft;

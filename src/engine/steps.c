@@ -32,7 +32,8 @@ static const struct backend *find_backend(enum policy_backend id)
         return NULL;
 }
 
-/* The backends to try, in order. "auto" is the container; one who accepts less also gets `local`. */
+/* The backends to try, in order. "auto" is the container; one who accepts less also gets `local`.
+ */
 static size_t list_candidates(const struct policy_values *policy, enum policy_backend *ret_list)
 {
         size_t count = 0;
@@ -63,7 +64,8 @@ static int run_somewhere(struct passage *passage, const struct step_order *order
         for (size_t i = 0; i < count; i++) {
                 passage->backend = find_backend(candidates[i]);
                 if (!passage->backend) {
-                        r = error_set(err, SBX_EUNAVAILABLE, "backend '%s' is not available in this build",
+                        r = error_set(err, SBX_EUNAVAILABLE,
+                                      "backend '%s' is not available in this build",
                                       policy_backend_name(candidates[i]));
                         error_hint(err, "use '--backend container', or '--fallback container'");
                         continue;
@@ -75,8 +77,8 @@ static int run_somewhere(struct passage *passage, const struct step_order *order
         return r;
 }
 
-/* The compiled program: a regular file below the compiler's workspace, copied before it is trusted to
- * keep still. */
+/* The compiled program: a regular file below the compiler's workspace, copied before it is trusted
+ * to keep still. */
 static int fetch_program(struct passage *passage, int workspace_fd, struct error *err)
 {
         AUTO_CLOSE int from = files_open(workspace_fd, passage->language->compile.output);
@@ -89,7 +91,8 @@ static int fetch_program(struct passage *passage, int workspace_fd, struct error
         if (from < 0 || fstat(from, &st) < 0)
                 return error_set_errno(err, "fetch the compiled program");
         if (st.st_size > COMPILED_MAX)
-                return error_set(err, SBX_ETOOBIG, "the compiled program is larger than %d MiB", COMPILED_MAX >> 20);
+                return error_set(err, SBX_ETOOBIG, "the compiled program is larger than %d MiB",
+                                 COMPILED_MAX >> 20);
         to = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         if (to < 0)
                 return error_set_errno(err, "keep the compiled program");
@@ -136,7 +139,8 @@ int passage_compile(struct passage *passage, struct error *err)
         result->violation_count = 0; /* the compiler's are not the program's */
         if (result->compile.outcome == OUTCOME_OK)
                 return 0;
-        result->run.outcome = result->compile.outcome == OUTCOME_CANCELLED ? OUTCOME_CANCELLED : OUTCOME_COMPILE_ERROR;
+        result->run.outcome = result->compile.outcome == OUTCOME_CANCELLED ? OUTCOME_CANCELLED
+                                                                           : OUTCOME_COMPILE_ERROR;
         result->run.exit_code = result->compile.exit_code;
         result->run.signal = result->compile.signal;
         return 0;
@@ -165,12 +169,16 @@ static int open_writable(struct passage *passage, struct error *err)
                         r = open_counted(passage, policy->mounts[i].source, err);
         if (r < 0)
                 return r;
-        passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count, false, &passage->counted_before);
+        passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count,
+                                                 false, &passage->counted_before);
         if (passage->disk_is_known || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
                 return 0;
-        r = error_set(err, SBX_EREFUSED, "cannot hold the disk limit: a writable directory holds too much, is too deep, "
-                                         "or is closed to this user");
-        error_hint(err, "hand in a smaller directory, or accept less with '--enforcement best-effort'");
+        r = error_set(
+                err, SBX_EREFUSED,
+                "cannot hold the disk limit: a writable directory holds too much, is too deep, "
+                "or is closed to this user");
+        error_hint(err,
+                   "hand in a smaller directory, or accept less with '--enforcement best-effort'");
         return r;
 }
 
@@ -190,7 +198,8 @@ static int list_before(struct passage *passage, struct error *err)
 static void reopen_workspace(const struct passage *passage)
 {
         if (passage->workspace)
-                (void)fchmod(passage->counted_fds[0], passage->workspace_mode); /* not ours to change: it was not changed */
+                (void)fchmod(passage->counted_fds[0],
+                             passage->workspace_mode); /* not ours to change: it was not changed */
 }
 
 static int compare_files(struct passage *passage, int workspace_fd, struct error *err)

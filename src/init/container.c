@@ -20,7 +20,8 @@ static int map_user(struct init *init)
 {
         if (!init->plan.user_namespace)
                 return 0;
-        return namespace_map_self(init->host_proc, 0, init->outer_uid, 0, init->outer_gid) < 0 ? -1 : 0;
+        return namespace_map_self(init->host_proc, 0, init->outer_uid, 0, init->outer_gid) < 0 ? -1
+                                                                                               : 0;
 }
 
 static int make_group_namespace(struct init *init)
@@ -53,7 +54,8 @@ static int limit_shared_memory(struct init *init)
 {
         char pages[32];
 
-        (void)snprintf(pages, sizeof(pages), "%llu", (unsigned long long)init->plan.memory_bytes / 4096);
+        (void)snprintf(pages, sizeof(pages), "%llu",
+                       (unsigned long long)init->plan.memory_bytes / 4096);
         (void)fd_write_file_at(init->host_proc, "sys/kernel/shmall", pages);
         return 0;
 }

@@ -58,7 +58,8 @@ int files_make(struct init *init, bool below)
                 report_detail(init, file->path);
                 if (make_file(init, file, file->path + below) == 0)
                         continue;
-                if (!below || errno != ENOENT || make_folder(file->path) < 0 || make_file(init, file, file->path + 1) < 0)
+                if (!below || errno != ENOENT || make_folder(file->path) < 0 ||
+                    make_file(init, file, file->path + 1) < 0)
                         return -1;
         }
         init->report.detail[0] = '\0';

@@ -1,6 +1,6 @@
 /*
- * The guest's process, from fork to exec: gives up one thing after another, in an order in which each
- * step still has what it needs, then proves what is in force and executes the program.
+ * The guest's process, from fork to exec: gives up one thing after another, in an order in which
+ * each step still has what it needs, then proves what is in force and executes the program.
  */
 #include "init/init.h"
 #include "base/fd.h"
@@ -30,7 +30,8 @@ static int start_session(struct init *init)
         return setsid() < 0 ? -1 : 0;
 }
 
-/* Sets soft and hard limit; where the hard limit is lower already and cannot be raised, that one. */
+/* Sets soft and hard limit; where the hard limit is lower already and cannot be raised, that one.
+ */
 static int limit(int resource, uint64_t value)
 {
         struct rlimit now, wanted = { value, value };
@@ -49,14 +50,10 @@ static int set_limits(struct init *init)
                 int resource;
                 uint64_t value;
         } limits[] = {
-                { RLIMIT_CORE, 0 },
-                { RLIMIT_FSIZE, plan->file_bytes },
-                { RLIMIT_MEMLOCK, 64 << 10 },
-                { RLIMIT_MSGQUEUE, 64 << 10 },
-                { RLIMIT_NICE, 0 },
-                { RLIMIT_RTPRIO, 0 },
-                { RLIMIT_SIGPENDING, 1024 },
-                { RLIMIT_CPU, plan->cpu_seconds },
+                { RLIMIT_CORE, 0 },           { RLIMIT_FSIZE, plan->file_bytes },
+                { RLIMIT_MEMLOCK, 64 << 10 }, { RLIMIT_MSGQUEUE, 64 << 10 },
+                { RLIMIT_NICE, 0 },           { RLIMIT_RTPRIO, 0 },
+                { RLIMIT_SIGPENDING, 1024 },  { RLIMIT_CPU, plan->cpu_seconds },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
@@ -105,14 +102,17 @@ static int become_guest(struct init *init)
  * gives power over the mounts or the network outside of it. */
 static int make_guest_namespace(struct init *init)
 {
-        uint32_t outer_gid = init->change_uid ? init->guest_uid : init->plan.user_namespace ? 0 : getegid();
+        uint32_t outer_gid = init->change_uid            ? init->guest_uid
+                             : init->plan.user_namespace ? 0
+                                                         : getegid();
         int written;
 
         if (init->plan.kind == PLAN_LOCAL)
                 return 0;
         if (unshare(CLONE_NEWUSER) < 0)
                 return -1;
-        written = namespace_map_self(init->host_proc, GUEST_ID, init->guest_uid, GUEST_ID, outer_gid);
+        written =
+                namespace_map_self(init->host_proc, GUEST_ID, init->guest_uid, GUEST_ID, outer_gid);
         if (written < 0)
                 return -1;
         init->report.io_write_bytes = (uint64_t)written; /* ours, not the program's */
@@ -121,7 +121,8 @@ static int make_guest_namespace(struct init *init)
 
 static int drop_capabilities(struct init *init)
 {
-        bool has_namespace = init->plan.kind == PLAN_CONTAINER && !init->report.skipped[STAGE_GUEST_NAMESPACE];
+        bool has_namespace =
+                init->plan.kind == PLAN_CONTAINER && !init->report.skipped[STAGE_GUEST_NAMESPACE];
 
         return caps_drop_all(!has_namespace && !init->change_uid);
 }
@@ -150,14 +151,20 @@ static int allow_paths(const struct init *init, int rules, int abi)
                 enum landlock_access access;
                 bool in_container;
         } fixed[] = {
-                { "/", LANDLOCK_LIST, true },            { "/proc", LANDLOCK_READ, true },
+                { "/", LANDLOCK_LIST, true },
+                { "/proc", LANDLOCK_READ, true },
                 { "/proc", LANDLOCK_READ, false },
                 /* A container's /dev holds nothing but what it may use; the host's holds more. */
-                { "/dev", LANDLOCK_DEVICE, true },       { "/dev/null", LANDLOCK_DEVICE, false },
-                { "/dev/zero", LANDLOCK_DEVICE, false }, { "/dev/full", LANDLOCK_DEVICE, false },
-                { "/dev/random", LANDLOCK_READ, false }, { "/dev/urandom", LANDLOCK_READ, false },
-                { "/dev/shm", LANDLOCK_WRITE, true },    { "/tmp", LANDLOCK_WRITE, true },
-                { "/workspace", LANDLOCK_WRITE, true },  { "/code", LANDLOCK_READ, true },
+                { "/dev", LANDLOCK_DEVICE, true },
+                { "/dev/null", LANDLOCK_DEVICE, false },
+                { "/dev/zero", LANDLOCK_DEVICE, false },
+                { "/dev/full", LANDLOCK_DEVICE, false },
+                { "/dev/random", LANDLOCK_READ, false },
+                { "/dev/urandom", LANDLOCK_READ, false },
+                { "/dev/shm", LANDLOCK_WRITE, true },
+                { "/tmp", LANDLOCK_WRITE, true },
+                { "/workspace", LANDLOCK_WRITE, true },
+                { "/code", LANDLOCK_READ, true },
                 { "/etc", LANDLOCK_READ, true },
         };
         bool container = init->plan.kind == PLAN_CONTAINER;
@@ -170,7 +177,8 @@ static int allow_paths(const struct init *init, int rules, int abi)
                 const struct plan_mount *mount = &init->plan.mounts[i];
 
                 if (landlock_allow(rules, abi, container ? mount->target : mount->source,
-                                   mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE : LANDLOCK_READ) < 0)
+                                   mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE
+                                                                   : LANDLOCK_READ) < 0)
                         return -1;
         }
         return 0;
@@ -182,7 +190,9 @@ static int allow_scratch(const struct init *init, int rules, int abi)
                 const char *name;
                 enum landlock_access access;
         } parts[] = {
-                { "code", LANDLOCK_READ }, { "workspace", LANDLOCK_WRITE }, { "tmp", LANDLOCK_WRITE },
+                { "code", LANDLOCK_READ },
+                { "workspace", LANDLOCK_WRITE },
+                { "tmp", LANDLOCK_WRITE },
         };
         char path[4200];
 

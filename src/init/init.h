@@ -3,13 +3,12 @@
  *
  * Theory of operation. Three processes, one binary, single-threaded, nothing allocated:
  *
- *   warden   (main.c)       child of the supervisor, outside the namespaces, in a session of its own.
- *                           Receives the order, starts the keeper, waits for the end of the run or of
- *                           the supervisor, then removes control groups and scratch directories.
- *   keeper   (container.c)  pid 1 of the sandbox (or, in local.c, a subreaper). Builds the root,
- *                           starts the guest, gives up its privileges, reaps, passes SIGTERM on,
- *                           reports the end. Its death is the end of every process of the run.
- *   guest    (guest.c)      drops everything, proves it (verify.c), executes the program.
+ *   warden   (main.c)       child of the supervisor, outside the namespaces, in a session of its
+ * own. Receives the order, starts the keeper, waits for the end of the run or of the supervisor,
+ * then removes control groups and scratch directories. keeper   (container.c)  pid 1 of the sandbox
+ * (or, in local.c, a subreaper). Builds the root, starts the guest, gives up its privileges, reaps,
+ * passes SIGTERM on, reports the end. Its death is the end of every process of the run. guest
+ * (guest.c)      drops everything, proves it (verify.c), executes the program.
  *
  * Rights: the warden keeps those of the caller; the keeper ends with CAP_KILL alone under an id of
  * its own; the guest has none. Death travels down: the supervisor's is seen by the warden through a
@@ -35,26 +34,26 @@ struct init {
         const int *parent_fds; /* plan.parent_count of them */
         const int *file_fds;
         int file_fd_count;
-        int host_proc;         /* the host's /proc */
-        int own_pidfd;         /* the warden's: readable once it is dead */
+        int host_proc; /* the host's /proc */
+        int own_pidfd; /* the warden's: readable once it is dead */
         uint64_t outer_namespaces[NAMESPACE_COUNT];
-        uint64_t outer_root[2]; /* device and inode */
+        uint64_t outer_root[2];        /* device and inode */
         uint32_t outer_uid, outer_gid; /* the caller's */
-        uint32_t guest_uid;     /* as this process's user namespace calls it */
+        uint32_t guest_uid;            /* as this process's user namespace calls it */
         uint32_t keeper_uid;
         bool change_uid;
-        int fork_listener;      /* that asks about new processes, or -1 */
-        pid_t network_maker;    /* the child that makes the network namespace */
-        int network_pair[2];    /* on which it hands it over; the first is -1 where there is none */
-        struct report report;   /* what is known so far */
-        int trees[TREES_MAX];   /* by plan mount, the workspace's last: detached mounts on their way to
-                                 * their place */
-        int owner_maps[TREES_MAX]; /* by plan mount, the workspace's last: a user namespace that shows
-                                    * the owner's files as the guest's, or -1 */
+        int fork_listener;    /* that asks about new processes, or -1 */
+        pid_t network_maker;  /* the child that makes the network namespace */
+        int network_pair[2];  /* on which it hands it over; the first is -1 where there is none */
+        struct report report; /* what is known so far */
+        int trees[TREES_MAX]; /* by plan mount, the workspace's last: detached mounts on their way
+                               * to their place */
+        int owner_maps[TREES_MAX]; /* by plan mount, the workspace's last: a user namespace that
+                                    * shows the owner's files as the guest's, or -1 */
 };
 
-/* One step of setting up: 0, or -1 with errno. A step that is not `vital` may fail under best effort
- * and is then reported as skipped. `detail` of the report may name the path concerned. */
+/* One step of setting up: 0, or -1 with errno. A step that is not `vital` may fail under best
+ * effort and is then reported as skipped. `detail` of the report may name the path concerned. */
 struct step {
         enum stage stage;
         int (*run)(struct init *init);

@@ -27,15 +27,18 @@ static int receive_entry(int ret_fds[ENTRY_FDS_MAX])
                 char bytes[CMSG_SPACE(sizeof(int) * ENTRY_FDS_MAX)];
                 struct cmsghdr align;
         } control;
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
-                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = control.bytes,
+                                  .msg_controllen = sizeof(control.bytes) };
         ssize_t n = recvmsg(HELPER_SOCKET, &message, MSG_CMSG_CLOEXEC);
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         size_t count;
 
         if (n == 0)
                 _exit(1); /* the supervisor changed its mind */
-        if (n != (ssize_t)sizeof(entry) || entry.magic != ENTRY_MAGIC || !header || header->cmsg_type != SCM_RIGHTS) {
+        if (n != (ssize_t)sizeof(entry) || entry.magic != ENTRY_MAGIC || !header ||
+            header->cmsg_type != SCM_RIGHTS) {
                 errno = n < 0 ? errno : EPROTO;
                 return -1;
         }
@@ -58,9 +61,9 @@ int keeper_enter_groups(struct init *init)
                         return -1;
                 fd_close(fds[i]);
         }
-        return init->into_fd < 0 || init->is_born_in_group ?
-                       0 :
-                       fd_write_file_at(init->into_fd, "cgroup.procs", "0");
+        return init->into_fd < 0 || init->is_born_in_group
+                       ? 0
+                       : fd_write_file_at(init->into_fd, "cgroup.procs", "0");
 }
 
 int keeper_tie_to_warden(struct init *init, int death_signal)
@@ -147,7 +150,8 @@ static uint32_t count_processes(void)
         return count > 1 ? count - 1 : 0;
 }
 
-static void report_end(struct init *init, int status, int io_fd, struct io_counters before, ssize_t own)
+static void report_end(struct init *init, int status, int io_fd, struct io_counters before,
+                       ssize_t own)
 {
         struct rusage usage = { 0 };
         struct io_counters now = before;
@@ -158,8 +162,10 @@ static void report_end(struct init *init, int status, int io_fd, struct io_count
         keeper_end_all(init);
         (void)getrusage(RUSAGE_CHILDREN, &usage);
         (void)read_io(io_fd, &now);
-        init->report.cpu_user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
-        init->report.cpu_system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+        init->report.cpu_user_us =
+                (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+        init->report.cpu_system_us =
+                (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
         init->report.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
         init->report.io_write_bytes = now.write_bytes - before.write_bytes;
         init->report.io_read_bytes = now.read_bytes - before.read_bytes;
@@ -184,8 +190,8 @@ static int guest_main(void *argument)
         guest_run(argument);
 }
 
-/* The guest borrows our memory until it executes the program (we stand still meanwhile), on a stack of
- * its own: copying the page tables of even this small process costs a tenth of a millisecond. */
+/* The guest borrows our memory until it executes the program (we stand still meanwhile), on a stack
+ * of its own: copying the page tables of even this small process costs a tenth of a millisecond. */
 static pid_t start_guest(struct init *init)
 {
         static char stack[GUEST_STACK] __attribute__((aligned(16)));

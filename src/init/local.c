@@ -1,6 +1,7 @@
 /*
- * The keeper of a local run: no namespaces, no root of its own. It writes the files into the scratch
- * directory, gives the workspace to the guest, and as a subreaper collects whatever the guest leaves.
+ * The keeper of a local run: no namespaces, no root of its own. It writes the files into the
+ * scratch directory, gives the workspace to the guest, and as a subreaper collects whatever the
+ * guest leaves.
  */
 #include "init/init.h"
 #include "base/fd.h"

@@ -32,8 +32,10 @@ static void receive_order(struct init *init, struct order *ret_order)
                 char bytes[CMSG_SPACE(sizeof(order_fds))];
                 struct cmsghdr align;
         } control;
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
-                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = control.bytes,
+                                  .msg_controllen = sizeof(control.bytes) };
         ssize_t n = recvmsg(HELPER_SOCKET, &message, MSG_CMSG_CLOEXEC);
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         size_t count = 0;
@@ -73,8 +75,7 @@ static void deal_descriptors(struct init *init, const struct order *order)
         uint32_t next = ORDER_FIXED_FDS;
 
         if ((uint64_t)next + plan->has_into + plan->parent_count > order->fd_count ||
-            plan->join_count > ENTRY_FDS_MAX ||
-            plan->mount_count + 16 > TREES_MAX)
+            plan->join_count > ENTRY_FDS_MAX || plan->mount_count + 16 > TREES_MAX)
                 refuse_order(init, EPROTO, "descriptors");
         for (int i = 0; i < 3; i++)
                 if (dup3(order_fds[1 + i], i, 0) < 0)
@@ -128,8 +129,8 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
         pid = sys_clone3(&args);
         init->is_born_in_group = pid >= 0 && init->into_fd >= 0;
         if (pid < 0 && errno == ENOSYS) /* the profile of container engines hides clone3 */
-                pid = (pid_t)syscall(SYS_clone, (args.flags & ~SYS_CLONE_INTO_CGROUP) | SIGCHLD, NULL, ret_pidfd,
-                                     NULL, NULL);
+                pid = (pid_t)syscall(SYS_clone, (args.flags & ~SYS_CLONE_INTO_CGROUP) | SIGCHLD,
+                                     NULL, ret_pidfd, NULL, NULL);
         if (pid < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
         if (pid == 0) {
@@ -172,7 +173,8 @@ static void remove_groups(const struct init *init)
 
         for (uint32_t i = 0; i < init->plan.parent_count; i++)
                 for (int attempt = 0; attempt < 1000; attempt++) {
-                        if (unlinkat(init->parent_fds[i], init->plan.group_name, AT_REMOVEDIR) == 0 ||
+                        if (unlinkat(init->parent_fds[i], init->plan.group_name, AT_REMOVEDIR) ==
+                                    0 ||
                             errno != EBUSY)
                                 break;
                         (void)nanosleep(&pause, NULL);
@@ -191,6 +193,16 @@ static void wait_for_supervisor(int supervisor)
                         break;
 }
 
+/* What the caller ignores, we and the guest must hear. Raw, because the C library keeps some to
+ * itself; KILL and STOP answer EINVAL, which is as well. A zeroed action is the default one. */
+static void hear_all_signals(void)
+{
+        const uint64_t action[4] = { 0 };
+
+        for (int number = 1; number <= 64; number++)
+                (void)syscall(SYS_rt_sigaction, number, action, NULL, sizeof(uint64_t));
+}
+
 int main(int argc, char **argv)
 {
         static struct init init; /* zeroed, and too large for a comfortable stack */
@@ -202,16 +214,17 @@ int main(int argc, char **argv)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* nobody looks into us; cannot fail */
         (void)fcntl(HELPER_SOCKET, F_SETFD, FD_CLOEXEC);
         (void)sys_close_range(HELPER_SOCKET + 1, ~0u); /* whatever the caller leaked */
-        (void)setsid();                                /* fails only for a group leader, which we are not */
-        for (int number = 1; number < _NSIG; number++)
-                (void)signal(number, SIG_DFL); /* what the caller ignores, we must hear; not KILL and STOP */
+        (void)setsid(); /* fails only for a group leader, which we are not */
+        hear_all_signals();
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN); /* a caller's limit is an error with words, not a death */
-        /* A caller with real-time priority must not hand it on: a guest could hold the CPU with it. */
+        /* A caller with real-time priority must not hand it on: a guest could hold the CPU with it.
+         */
         (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
         umask(0);
         sigemptyset(&none);
-        (void)sigprocmask(SIG_SETMASK, &none, NULL); /* the supervisor blocked all around our birth */
+        (void)sigprocmask(SIG_SETMASK, &none,
+                          NULL); /* the supervisor blocked all around our birth */
 
         init.host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         init.network_pair[0] = -1;

@@ -1,9 +1,9 @@
 /*
- * The network namespace. Making one is the dearest single step (a third of a millisecond), so a child
- * makes it, on another CPU, beside other work: a child of the warden, begun before the order is there,
- * or, where it takes a user namespace, of the keeper. The keeper then enters it.
- * The child shares our memory, on a stack of its own, and only makes system calls. It shares errno
- * too, but touches it only when it fails, and then so does the run.
+ * The network namespace. Making one is the dearest single step (a third of a millisecond), so a
+ * child makes it, on another CPU, beside other work: a child of the warden, begun before the order
+ * is there, or, where it takes a user namespace, of the keeper. The keeper then enters it. The
+ * child shares our memory, on a stack of its own, and only makes system calls. It shares errno too,
+ * but touches it only when it fails, and then so does the run.
  */
 #include "init/init.h"
 #include "base/fd.h"
@@ -43,7 +43,8 @@ static void send_answer(int socket, struct answer answer, int fd)
                 header->cmsg_len = CMSG_LEN(sizeof(int));
                 memcpy(CMSG_DATA(header), &fd, sizeof(int));
         }
-        (void)sendmsg(socket, &message, MSG_NOSIGNAL); /* the keeper sees the end of the connection */
+        (void)sendmsg(socket, &message,
+                      MSG_NOSIGNAL); /* the keeper sees the end of the connection */
 }
 
 static int make_namespace(void *argument)
@@ -68,7 +69,8 @@ int network_begin(struct init *init)
                 return 0; /* not wanted, or begun by the warden */
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, init->network_pair) < 0)
                 return -1;
-        init->network_maker = clone(make_namespace, stack + sizeof(stack), CLONE_VM | SIGCHLD, init);
+        init->network_maker =
+                clone(make_namespace, stack + sizeof(stack), CLONE_VM | SIGCHLD, init);
         fd_close(init->network_pair[1]);
         return init->network_maker < 0 ? -1 : 0;
 }
@@ -81,8 +83,10 @@ int network_enter(struct init *init)
                 char bytes[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr align;
         } control;
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
-                                  .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = control.bytes,
+                                  .msg_controllen = sizeof(control.bytes) };
         struct cmsghdr *header;
         AUTO_CLOSE int fd = -1;
 
@@ -90,7 +94,8 @@ int network_enter(struct init *init)
                 return 0;
         if (recvmsg(init->network_pair[0], &message, MSG_CMSG_CLOEXEC) < 0)
                 return -1;
-        (void)waitpid(init->network_maker, NULL, __WALL); /* ours, or the warden's and not to be waited for */
+        (void)waitpid(init->network_maker, NULL,
+                      __WALL); /* ours, or the warden's and not to be waited for */
         fd_close(init->network_pair[0]);
         header = CMSG_FIRSTHDR(&message);
         if (answer.sys_errno || !header || header->cmsg_type != SCM_RIGHTS) {

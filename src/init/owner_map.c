@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static int write_map(const struct init *init, pid_t pid, const char *file, uint32_t from, uint32_t to)
+static int write_map(const struct init *init, pid_t pid, const char *file, uint32_t from,
+                     uint32_t to)
 {
         char path[64], line[64];
 
@@ -57,9 +58,12 @@ void owner_maps_make(struct init *init)
         bool useful = plan->kind == PLAN_CONTAINER && init->change_uid;
 
         for (uint32_t i = 0; i < plan->mount_count; i++) {
-                bool handed_in = plan->mounts[i].kind == PLAN_MOUNT_READ || plan->mounts[i].kind == PLAN_MOUNT_WRITE;
+                bool handed_in = plan->mounts[i].kind == PLAN_MOUNT_READ ||
+                                 plan->mounts[i].kind == PLAN_MOUNT_WRITE;
 
-                init->owner_maps[i] = useful && handed_in ? make_map(init, plan->mounts[i].source) : -1;
+                init->owner_maps[i] =
+                        useful && handed_in ? make_map(init, plan->mounts[i].source) : -1;
         }
-        init->owner_maps[plan->mount_count] = useful && plan->workspace[0] ? make_map(init, plan->workspace) : -1;
+        init->owner_maps[plan->mount_count] =
+                useful && plan->workspace[0] ? make_map(init, plan->workspace) : -1;
 }

@@ -1,8 +1,9 @@
 /*
  * Building the root. What the caller handed in is first cloned, without following a link, as a
- * detached, hardened mount. Then a small tmpfs is mounted over /proc (the one directory every machine
- * has, and from which nothing is taken) and becomes the current directory, below which all is put in
- * place: paths of the system by plain binds, the clones, devices, /proc, workspace, files.
+ * detached, hardened mount. Then a small tmpfs is mounted over /proc (the one directory every
+ * machine has, and from which nothing is taken) and becomes the current directory, below which all
+ * is put in place: paths of the system by plain binds, the clones, devices, /proc, workspace,
+ * files.
  */
 #include "init/init.h"
 #include "base/fd.h"
@@ -24,16 +25,15 @@ static const char *const devices[] = {
 static const struct {
         const char *path, *target;
 } device_links[] = {
-        { "dev/fd", "/proc/self/fd" },
-        { "dev/stdin", "/proc/self/fd/0" },
-        { "dev/stdout", "/proc/self/fd/1" },
-        { "dev/stderr", "/proc/self/fd/2" },
+        { "dev/fd", "/proc/self/fd" },       { "dev/stdin", "/proc/self/fd/0" },
+        { "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
         { "dev/ptmx", "pts/ptmx" },
 };
 
 /* Clones what the caller handed in and makes its owner the guest. Where the file system cannot do
  * that, what must be writable has to be so for everybody. */
-static int clone_handed_in(struct init *init, const char *source, int owner_map, enum mount_mode mode)
+static int clone_handed_in(struct init *init, const char *source, int owner_map,
+                           enum mount_mode mode)
 {
         AUTO_CLOSE int fd = mount_clone(source, mode);
         struct stat st;
@@ -62,13 +62,14 @@ int root_make(struct init *init)
                 if (mount->kind == PLAN_MOUNT_SYSTEM)
                         continue;
                 init->trees[i] = clone_handed_in(init, mount->source, init->owner_maps[i],
-                                                 mount->kind == PLAN_MOUNT_WRITE ? MOUNT_WRITABLE : MOUNT_READ_ONLY);
+                                                 mount->kind == PLAN_MOUNT_WRITE ? MOUNT_WRITABLE
+                                                                                 : MOUNT_READ_ONLY);
                 if (init->trees[i] < 0)
                         return -1;
         }
         if (plan->workspace[0]) {
-                init->trees[plan->mount_count] = clone_handed_in(init, plan->workspace,
-                                                                 init->owner_maps[plan->mount_count], MOUNT_WRITABLE);
+                init->trees[plan->mount_count] = clone_handed_in(
+                        init, plan->workspace, init->owner_maps[plan->mount_count], MOUNT_WRITABLE);
                 if (init->trees[plan->mount_count] < 0)
                         return -1;
         }
@@ -120,9 +121,9 @@ int root_system(struct init *init)
                 if (S_ISLNK(st.st_mode))
                         r = copy_link(mount->source, mount->target);
                 else
-                        r = make_mount_point(mount->target, st.st_mode) < 0 ?
-                                    -1 :
-                                    mount_bind_system(mount->source, mount->target + 1);
+                        r = make_mount_point(mount->target, st.st_mode) < 0
+                                    ? -1
+                                    : mount_bind_system(mount->source, mount->target + 1);
                 if (r < 0)
                         return -1;
         }
@@ -139,7 +140,8 @@ int root_volumes(struct init *init)
                 if (mount->kind == PLAN_MOUNT_SYSTEM)
                         continue;
                 report_detail(init, mount->target);
-                if (fstat(init->trees[i], &st) < 0 || make_mount_point(mount->target, st.st_mode) < 0 ||
+                if (fstat(init->trees[i], &st) < 0 ||
+                    make_mount_point(mount->target, st.st_mode) < 0 ||
                     mount_attach(init->trees[i], mount->target) < 0)
                         return -1;
                 fd_close(init->trees[i]);

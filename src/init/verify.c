@@ -39,7 +39,8 @@ static bool root_is_own(const struct init *init)
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {
                 const struct plan_mount *mount = &init->plan.mounts[i];
                 struct statfs fs;
-                long flags = FLAG_NOSUID | FLAG_NODEV | (mount->kind == PLAN_MOUNT_WRITE ? 0 : FLAG_RDONLY);
+                long flags = FLAG_NOSUID | FLAG_NODEV |
+                             (mount->kind == PLAN_MOUNT_WRITE ? 0 : FLAG_RDONLY);
 
                 if (statfs(mount->target, &fs) < 0) {
                         /* An absent system path, or a link that leads nowhere in here. */
@@ -58,7 +59,8 @@ static bool proc_is_own(void)
 {
         struct statfs fs;
 
-        if (statfs("/proc", &fs) < 0 || fs.f_type != PROCFS || getpid() == 1 || access("/proc/1", F_OK) < 0)
+        if (statfs("/proc", &fs) < 0 || fs.f_type != PROCFS || getpid() == 1 ||
+            access("/proc/1", F_OK) < 0)
                 return false;
         if (statfs("/proc/sys", &fs) < 0)
                 return errno == ENOENT && access("/proc/sysrq-trigger", F_OK) < 0;
@@ -70,8 +72,9 @@ static bool identity_is_unprivileged(const struct init *init)
         uid_t r, e, s;
         gid_t rg, eg, sg;
 
-        return init->report.guest_uid != 0 && getresuid(&r, &e, &s) == 0 && getresgid(&rg, &eg, &sg) == 0 &&
-               r == e && e == s && e != 0 && rg == eg && eg == sg && eg != 0;
+        return init->report.guest_uid != 0 && getresuid(&r, &e, &s) == 0 &&
+               getresgid(&rg, &eg, &sg) == 0 && r == e && e == s && e != 0 && rg == eg &&
+               eg == sg && eg != 0;
 }
 
 /* Landlock cannot be asked; our own name may be written but for its rule on /proc. */

@@ -20,7 +20,8 @@ static int caps_set(uint64_t permitted, uint64_t effective)
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         struct __user_cap_data_struct data[2] = {
                 { .permitted = (uint32_t)permitted, .effective = (uint32_t)effective },
-                { .permitted = (uint32_t)(permitted >> 32), .effective = (uint32_t)(effective >> 32) },
+                { .permitted = (uint32_t)(permitted >> 32),
+                  .effective = (uint32_t)(effective >> 32) },
         };
 
         return (int)syscall(SYS_capset, &header, data);

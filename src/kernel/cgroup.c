@@ -99,8 +99,8 @@ static int limit_v2(struct cgroup *group, const struct cgroup_limits *limits, st
         return 0;
 }
 
-/* On version 1 an eventfd is tied to memory.oom_control; on version 2 memory.events wakes a poll for
- * priority data. Without either the monitor's samples still see the kill. */
+/* On version 1 an eventfd is tied to memory.oom_control; on version 2 memory.events wakes a poll
+ * for priority data. Without either the monitor's samples still see the kill. */
 static void watch_memory(struct cgroup *group)
 {
         int memory = group->dir_fds[CGROUP_MEMORY];
@@ -115,7 +115,8 @@ static void watch_memory(struct cgroup *group)
         group->event_file_fd = openat(memory, "memory.oom_control", O_RDONLY | O_CLOEXEC);
         group->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         (void)snprintf(line, sizeof(line), "%d %d", group->event_fd, group->event_file_fd);
-        if (group->event_file_fd < 0 || fd_write_file_at(memory, "cgroup.event_control", line) < 0) {
+        if (group->event_file_fd < 0 ||
+            fd_write_file_at(memory, "cgroup.event_control", line) < 0) {
                 fd_close(group->event_fd);
                 group->event_fd = -1;
         }
@@ -142,8 +143,8 @@ void cgroup_name(const struct cgroup_site *site, unsigned number, char ret_name[
         (void)snprintf(ret_name, CGROUP_NAME_MAX, CGROUP_PREFIX "%s.%u", site->owner, number);
 }
 
-int cgroup_open(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
-                struct cgroup *ret_group, struct error *err)
+int cgroup_open(const struct cgroup_site *site, const char *name,
+                const struct cgroup_limits *limits, struct cgroup *ret_group, struct error *err)
 {
         struct cgroup group = { .version = site->version, .event_fd = -1, .event_file_fd = -1 };
         int r = 0;
@@ -186,7 +187,8 @@ void cgroup_remove(struct cgroup *group)
 
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 if (group->parent_fds[i] >= 0 && group->name[0])
-                        (void)unlinkat(group->parent_fds[i], group->name, AT_REMOVEDIR); /* may be gone */
+                        (void)unlinkat(group->parent_fds[i], group->name,
+                                       AT_REMOVEDIR); /* may be gone */
         errno = saved;
 }
 
@@ -218,8 +220,9 @@ int cgroup_into_fd(const struct cgroup *group)
 
 uint64_t cgroup_memory_now(const struct cgroup *group)
 {
-        return read_number(group->dir_fds[CGROUP_MEMORY],
-                           group->version == CGROUP_V2 ? "memory.current" : "memory.usage_in_bytes");
+        return read_number(group->dir_fds[CGROUP_MEMORY], group->version == CGROUP_V2
+                                                                  ? "memory.current"
+                                                                  : "memory.usage_in_bytes");
 }
 
 uint64_t cgroup_memory_kills(const struct cgroup *group)
@@ -247,19 +250,21 @@ struct cgroup_reading cgroup_read(const struct cgroup *group)
         int memory = group->dir_fds[CGROUP_MEMORY], pids = group->dir_fds[CGROUP_PIDS];
 
         return (struct cgroup_reading){
-                .memory_peak = read_number(memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes"),
+                .memory_peak =
+                        read_number(memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes"),
                 .memory_limit = read_number(memory, v2 ? "memory.max" : "memory.limit_in_bytes"),
                 .memory_kills = cgroup_memory_kills(group),
                 .cpu_us = cgroup_cpu_us(group),
                 .processes_peak = read_number(pids, "pids.peak"),
                 .processes_limit = read_number(pids, "pids.max"),
                 .fork_refusals = read_keyed(pids, "pids.events", "max"),
-                .cpu_is_limited = read_number(group->dir_fds[CGROUP_CPU], v2 ? "cpu.max" : "cpu.cfs_quota_us") > 0,
+                .cpu_is_limited = read_number(group->dir_fds[CGROUP_CPU],
+                                              v2 ? "cpu.max" : "cpu.cfs_quota_us") > 0,
         };
 }
 
-/* When a process was started, in seconds since boot; UINT64_MAX where there is none, 0 where it cannot
- * be told. */
+/* When a process was started, in seconds since boot; UINT64_MAX where there is none, 0 where it
+ * cannot be told. */
 static uint64_t started_at(int pid)
 {
         char path[64], stat[1024], *field;
@@ -269,14 +274,16 @@ static uint64_t started_at(int pid)
         if (fd_read_file_at(AT_FDCWD, path, stat, sizeof(stat)) <= 0)
                 return errno == ENOENT || errno == ESRCH ? UINT64_MAX : 0;
         field = strrchr(stat, ')');
-        if (!field || sscanf(field + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-                                        "%*d %*d %*d %*d %llu", &ticks) != 1)
+        if (!field || sscanf(field + 1,
+                             " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+                             "%*d %*d %*d %*d %llu",
+                             &ticks) != 1)
                 return 0;
         return ticks / (unsigned long)sysconf(_SC_CLK_TCK);
 }
 
-/* Whether the owner in "<prefix><pid namespace>.<pid>.<second>.<number>" is of our pid namespace and
- * dead: its pid is nobody's, or of a process that was started after the group was named. */
+/* Whether the owner in "<prefix><pid namespace>.<pid>.<second>.<number>" is of our pid namespace
+ * and dead: its pid is nobody's, or of a process that was started after the group was named. */
 static bool owner_is_dead(const char *name, const char *our_owner)
 {
         unsigned long long ns, our_ns, named;
@@ -308,13 +315,14 @@ static void sweep_group(const struct cgroup_site *site, const char *name)
                         end_members(site->parent_fds[i], name);
         for (int i = CGROUP_CONTROLLERS - 1; i >= 0; i--)
                 if (site->parent_fds[i] >= 0)
-                        (void)unlinkat(site->parent_fds[i], name, AT_REMOVEDIR); /* busy: the next one's turn */
+                        (void)unlinkat(site->parent_fds[i], name,
+                                       AT_REMOVEDIR); /* busy: the next one's turn */
 }
 
 void cgroup_sweep(const struct cgroup_site *site)
 {
-        int parent = site->parent_fds[CGROUP_MEMORY] >= 0 ? site->parent_fds[CGROUP_MEMORY] :
-                                                            site->parent_fds[CGROUP_PIDS];
+        int parent = site->parent_fds[CGROUP_MEMORY] >= 0 ? site->parent_fds[CGROUP_MEMORY]
+                                                          : site->parent_fds[CGROUP_PIDS];
         int copy = parent >= 0 ? openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
         struct dirent *entry;
@@ -324,7 +332,8 @@ void cgroup_sweep(const struct cgroup_site *site)
                 return;
         }
         while ((entry = readdir(dir)))
-                if (str_has_prefix(entry->d_name, CGROUP_PREFIX) && strlen(entry->d_name) < CGROUP_NAME_MAX &&
+                if (str_has_prefix(entry->d_name, CGROUP_PREFIX) &&
+                    strlen(entry->d_name) < CGROUP_NAME_MAX &&
                     owner_is_dead(entry->d_name, site->owner))
                         sweep_group(site, entry->d_name);
         (void)closedir(dir);

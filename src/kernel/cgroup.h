@@ -2,11 +2,11 @@
  * Control groups: one per run, on version 1 (a directory in each hierarchy), version 2 or none.
  *
  * Theory of operation. A *site* is where this process may make groups: on version 1 below its own
- * group in each hierarchy, so that limits on the caller hold for its guests too; on version 2 in the
- * nearest ancestor that hands controllers down and is writable (delegation). The supervisor makes
- * the group and reads it; the helper's first child enters it, so that everything later is born in
- * it; the helper removes it when the run is over or the supervisor has died. Names carry the owner
- * (pid namespace, pid, when), and what a dead owner left is swept by the next one.
+ * group in each hierarchy, so that limits on the caller hold for its guests too; on version 2 in
+ * the nearest ancestor that hands controllers down and is writable (delegation). The supervisor
+ * makes the group and reads it; the helper's first child enters it, so that everything later is
+ * born in it; the helper removes it when the run is over or the supervisor has died. Names carry
+ * the owner (pid namespace, pid, when), and what a dead owner left is swept by the next one.
  */
 #ifndef KERNEL_CGROUP_H
 #define KERNEL_CGROUP_H
@@ -18,7 +18,13 @@
 
 enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
-enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_CPUACCT, CGROUP_CONTROLLERS };
+enum cgroup_controller {
+        CGROUP_MEMORY,
+        CGROUP_PIDS,
+        CGROUP_CPU,
+        CGROUP_CPUACCT,
+        CGROUP_CONTROLLERS
+};
 
 #define CGROUP_PREFIX "sandbox-run."
 
@@ -26,11 +32,11 @@ enum { CGROUP_NAME_MAX = 96 };
 
 struct cgroup_site {
         enum cgroup_version version;
-        bool hybrid;                         /* a version 2 tree without controllers beside version 1 */
-        int parent_fds[CGROUP_CONTROLLERS];  /* owned; directories in which groups are made, or -1;
-                                              * on version 2 all four are copies of one */
-        char owner[64];                      /* "<pid namespace>.<pid>.<second since boot>" */
-        char reason[160];                    /* why a controller is missing, for the doctor */
+        bool hybrid; /* a version 2 tree without controllers beside version 1 */
+        int parent_fds[CGROUP_CONTROLLERS]; /* owned; directories in which groups are made, or -1;
+                                             * on version 2 all four are copies of one */
+        char owner[64];                     /* "<pid namespace>.<pid>.<second since boot>" */
+        char reason[160];                   /* why a controller is missing, for the doctor */
 };
 
 struct cgroup {
@@ -50,7 +56,8 @@ struct cgroup_limits {
 
 const char *cgroup_version_name(enum cgroup_version version); /* "cgroup-v1", "cgroup-v2", "none" */
 
-/* Finds the site. Having none is not an error: version is then CGROUP_NONE and `reason` says why. */
+/* Finds the site. Having none is not an error: version is then CGROUP_NONE and `reason` says why.
+ */
 int cgroup_site_open(struct cgroup_site *site, struct error *err);
 void cgroup_site_close(struct cgroup_site *site);
 
@@ -58,8 +65,8 @@ void cgroup_site_close(struct cgroup_site *site);
 void cgroup_name(const struct cgroup_site *site, unsigned number, char ret_name[CGROUP_NAME_MAX]);
 /* Makes a group and sets its limits; what a controller is missing for is left undone, which the
  * caller sees by dir_fds. */
-int cgroup_open(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
-                struct cgroup *ret_group, struct error *err);
+int cgroup_open(const struct cgroup_site *site, const char *name,
+                const struct cgroup_limits *limits, struct cgroup *ret_group, struct error *err);
 /* Closes descriptors; removes nothing. */
 void cgroup_close(struct cgroup *group);
 /* Removes the directories, where the helper did not come to it. Keeps errno. */
@@ -73,7 +80,8 @@ int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
 /* On version 2 the directory for CLONE_INTO_CGROUP, borrowed; else -1. */
 int cgroup_into_fd(const struct cgroup *group);
 
-/* What a group counted and what its limits read back as; 0 where there is no such controller or file. */
+/* What a group counted and what its limits read back as; 0 where there is no such controller or
+ * file. */
 struct cgroup_reading {
         uint64_t memory_peak, memory_limit;
         uint64_t memory_kills; /* processes ended for lack of memory */

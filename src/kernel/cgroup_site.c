@@ -66,14 +66,16 @@ static bool own_group(const char *self_cgroup, const char *controller, char *ret
         return false;
 }
 
-/* Where hierarchies are mounted on nearly every machine, tried before the list of all mounts is read. */
+/* Where hierarchies are mounted on nearly every machine, tried before the list of all mounts is
+ * read. */
 static bool find_usual_mount(const char *controller, char *ret_root, char *ret_place, size_t size)
 {
         struct statfs fs;
 
         (void)snprintf(ret_root, size, "/");
         (void)snprintf(ret_place, size, "/sys/fs/cgroup%s%s", *controller ? "/" : "", controller);
-        return statfs(ret_place, &fs) == 0 && fs.f_type == (*controller ? CGROUP1_MAGIC : CGROUP2_MAGIC);
+        return statfs(ret_place, &fs) == 0 &&
+               fs.f_type == (*controller ? CGROUP1_MAGIC : CGROUP2_MAGIC);
 }
 
 /* The mount of a hierarchy: its place, and which group of it is mounted there. */
@@ -93,7 +95,8 @@ static bool find_mount(const char *mountinfo, const char *type, const char *cont
                         size_t type_length = strcspn(dash + 3, " ");
                         const char *options = strchr(dash + 3 + type_length + 1, ' ');
 
-                        if (strlen(type) == type_length && memcmp(dash + 3, type, type_length) == 0 &&
+                        if (strlen(type) == type_length &&
+                            memcmp(dash + 3, type, type_length) == 0 &&
                             (!*controller || (options && list_has(options + 1, controller))) &&
                             sscanf(line, format, ret_root, ret_place) == 2)
                                 return true;
@@ -104,7 +107,8 @@ static bool find_mount(const char *mountinfo, const char *type, const char *cont
         return false;
 }
 
-/* The directory of the process's own group: the mount's place and the group's path below its root. */
+/* The directory of the process's own group: the mount's place and the group's path below its root.
+ */
 static bool own_directory(const char *mountinfo, const char *self_cgroup, const char *type,
                           const char *controller, char *ret_place, char *ret_path, size_t size)
 {
@@ -118,7 +122,8 @@ static bool own_directory(const char *mountinfo, const char *self_cgroup, const 
                 below = group + strlen(root);
         if (str_has_prefix(below, "/.."))
                 return false; /* outside of what is mounted here */
-        return (size_t)snprintf(ret_path, size, "%s%s", ret_place, str_equal(below, "/") ? "" : below) < size;
+        return (size_t)snprintf(ret_path, size, "%s%s", ret_place,
+                                str_equal(below, "/") ? "" : below) < size;
 }
 
 static void open_v1(struct cgroup_site *site, const char *mountinfo, const char *self_cgroup)
@@ -126,8 +131,8 @@ static void open_v1(struct cgroup_site *site, const char *mountinfo, const char 
         for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
                 char place[PATH_MAX], path[PATH_MAX];
 
-                if (!own_directory(mountinfo, self_cgroup, "cgroup", controller_names[i], place, path,
-                                   sizeof(path)))
+                if (!own_directory(mountinfo, self_cgroup, "cgroup", controller_names[i], place,
+                                   path, sizeof(path)))
                         continue;
                 if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
                         (void)snprintf(site->reason, sizeof(site->reason),
@@ -151,7 +156,8 @@ static bool hands_down(int dir)
                 return false;
         for (int i = 0; i < 2; i++) {
                 if (fd_read_file_at(dir, "cgroup.subtree_control", text, sizeof(text)) >= 0 &&
-                    list_has(text, "memory") && list_has(text, "pids") && (i || list_has(text, "cpu")))
+                    list_has(text, "memory") && list_has(text, "pids") &&
+                    (i || list_has(text, "cpu")))
                         return true;
                 if (i == 0) {
                         /* Refused with EBUSY where processes live in the group itself. */
@@ -188,7 +194,8 @@ static void open_v2(struct cgroup_site *site, const char *mountinfo, const char 
 
                 if (strlen(path) <= strlen(place) || !slash) {
                         (void)snprintf(site->reason, sizeof(site->reason),
-                                       "no control group that this user may use hands down memory and pids");
+                                       "no control group that this user may use hands down memory "
+                                       "and pids");
                         return;
                 }
                 *slash = '\0';
@@ -196,7 +203,8 @@ static void open_v2(struct cgroup_site *site, const char *mountinfo, const char 
         site->version = CGROUP_V2;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 site->parent_fds[i] = i == 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (fd_read_file_at(fd, "cgroup.subtree_control", text, sizeof(text)) > 0 && !list_has(text, "cpu")) {
+        if (fd_read_file_at(fd, "cgroup.subtree_control", text, sizeof(text)) > 0 &&
+            !list_has(text, "cpu")) {
                 fd_close(site->parent_fds[CGROUP_CPU]);
                 site->parent_fds[CGROUP_CPU] = -1;
         }
@@ -210,7 +218,8 @@ static int set_owner(struct cgroup_site *site, struct error *err)
         if (stat("/proc/self/ns/pid", &st) < 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
                 return error_set_errno(err, "read /proc/self");
         (void)snprintf(site->owner, sizeof(site->owner), "%llu.%d.%llu",
-                       (unsigned long long)st.st_ino, (int)getpid(), (unsigned long long)now.tv_sec);
+                       (unsigned long long)st.st_ino, (int)getpid(),
+                       (unsigned long long)now.tv_sec);
         return 0;
 }
 
@@ -237,7 +246,8 @@ int cgroup_site_open(struct cgroup_site *site, struct error *err)
         if (r < 0)
                 return r;
         if (fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", self_cgroup, sizeof(self_cgroup)) <= 0) {
-                (void)snprintf(site->reason, sizeof(site->reason), "/proc does not show control groups");
+                (void)snprintf(site->reason, sizeof(site->reason),
+                               "/proc does not show control groups");
                 return 0;
         }
         open_v2(site, NULL, self_cgroup);
@@ -251,7 +261,8 @@ int cgroup_site_open(struct cgroup_site *site, struct error *err)
                 if (site->version == CGROUP_NONE)
                         open_v1(site, mountinfo, self_cgroup);
         }
-        site->hybrid = site->version == CGROUP_V1 && access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0;
+        site->hybrid = site->version == CGROUP_V1 &&
+                       access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0;
         return 0;
 }
 

@@ -20,19 +20,19 @@ struct path_attr {
 
 enum { RULE_PATH = 1, CREATE_VERSION = 1 };
 
-#define ACCESS_EXECUTE (1u << 0)
+#define ACCESS_EXECUTE    (1u << 0)
 #define ACCESS_WRITE_FILE (1u << 1)
-#define ACCESS_READ_FILE (1u << 2)
-#define ACCESS_READ_DIR (1u << 3)
-#define ACCESS_MAKE_CHAR (1u << 6)
+#define ACCESS_READ_FILE  (1u << 2)
+#define ACCESS_READ_DIR   (1u << 3)
+#define ACCESS_MAKE_CHAR  (1u << 6)
 #define ACCESS_MAKE_BLOCK (1u << 11)
-#define ACCESS_TRUNCATE (1u << 14)
-#define ACCESS_IOCTL_DEV (1u << 15)
+#define ACCESS_TRUNCATE   (1u << 14)
+#define ACCESS_IOCTL_DEV  (1u << 15)
 /* What may stand in a rule on a file that is not a directory. */
 #define ACCESS_FILE                                                                                \
         (ACCESS_EXECUTE | ACCESS_WRITE_FILE | ACCESS_READ_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV)
-#define ACCESS_NET 3u   /* bind and connect TCP */
-#define SCOPE_ALL 3u    /* abstract sockets, signals */
+#define ACCESS_NET 3u /* bind and connect TCP */
+#define SCOPE_ALL  3u /* abstract sockets, signals */
 
 /* Rights that each version of Landlock can handle. */
 static uint64_t known_rights(int abi)

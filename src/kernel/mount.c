@@ -19,7 +19,8 @@ int mount_make_private(void)
 
 static uint64_t attributes_of(enum mount_mode mode)
 {
-        return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV | (mode == MOUNT_READ_ONLY ? SYS_MOUNT_ATTR_RDONLY : 0);
+        return SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV |
+               (mode == MOUNT_READ_ONLY ? SYS_MOUNT_ATTR_RDONLY : 0);
 }
 
 int mount_clone(const char *path, enum mount_mode mode)
@@ -70,14 +71,16 @@ int mount_proc(const char *target, bool pids_only)
 /* What a full /proc must not show; directories are covered by an empty read-only tmpfs, files by
  * /dev/null. What a kernel does not have is skipped. */
 static const char *const masked_directories[] = {
-        "acpi", "asound", "bus", "driver", "dynamic_debug", "fs", "irq", "scsi", "sys", "sysvipc", "tty",
+        "acpi", "asound", "bus", "driver",  "dynamic_debug", "fs",
+        "irq",  "scsi",   "sys", "sysvipc", "tty",
 };
 static const char *const masked_files[] = {
-        "config.gz",  "interrupts", "iomem",      "ioports",        "kallsyms",   "kcore",
-        "keys",       "key-users",  "kmsg",       "kpagecgroup",    "kpagecount", "kpageflags",
-        "latency_stats", "mtrr",    "pagetypeinfo", "sched_debug",  "schedstat",  "slabinfo",
-        "softirqs",   "sysrq-trigger", "timer_list", "timer_stats", "vmallocinfo", "zoneinfo",
-        "modules",    "swaps",      "partitions", "diskstats",      "cmdline",    "buddyinfo",
+        "config.gz",   "interrupts",  "iomem",         "ioports",  "kallsyms",
+        "kcore",       "keys",        "key-users",     "kmsg",     "kpagecgroup",
+        "kpagecount",  "kpageflags",  "latency_stats", "mtrr",     "pagetypeinfo",
+        "sched_debug", "schedstat",   "slabinfo",      "softirqs", "sysrq-trigger",
+        "timer_list",  "timer_stats", "vmallocinfo",   "zoneinfo", "modules",
+        "swaps",       "partitions",  "diskstats",     "cmdline",  "buddyinfo",
 };
 
 int mount_mask_proc(const char *target)
@@ -87,7 +90,8 @@ int mount_mask_proc(const char *target)
         for (size_t i = 0; i < ARRAY_SIZE(masked_directories); i++) {
                 (void)snprintf(path, sizeof(path), "%s/%s", target, masked_directories[i]);
                 if (mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                          "size=4k,nr_inodes=2,mode=555") < 0 && errno != ENOENT)
+                          "size=4k,nr_inodes=2,mode=555") < 0 &&
+                    errno != ENOENT)
                         return -1;
         }
         for (size_t i = 0; i < ARRAY_SIZE(masked_files); i++) {
@@ -124,7 +128,8 @@ int mount_pivot(void)
          * for the old root is needed. */
         if (sys_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
                 return -1;
-        return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL);
+        return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+                     NULL);
 }
 
 /* Makes the directories above `path`, which begins with '/', below the current directory. */

@@ -34,7 +34,8 @@ void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
                 ret_inodes[i] = fstatat(dir, namespaces[i].name, &st, 0) == 0 ? st.st_ino : 0;
 }
 
-uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT], const uint64_t now[NAMESPACE_COUNT])
+uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT],
+                           const uint64_t now[NAMESPACE_COUNT])
 {
         uint64_t changed = 0;
 
@@ -62,7 +63,8 @@ int namespace_map_self(int proc_fd, uint32_t inner_uid, uint32_t outer_uid, uint
                 return -1;
         written += strlen(line);
         (void)snprintf(line, sizeof(line), "%u %u 1\n", inner_uid, outer_uid);
-        if (fd_write_file_at(proc_fd, "self/uid_map", line) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        if (fd_write_file_at(proc_fd, "self/uid_map", line) < 0 ||
+            prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
                 return -1;
         return (int)(written + strlen(line));
 }

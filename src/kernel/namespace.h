@@ -25,11 +25,12 @@ struct namespace_info {
 
 extern const struct namespace_info namespaces[NAMESPACE_COUNT];
 
-/* The inode numbers of the calling process's namespaces, read below `proc_fd` (an open /proc); 0 for
- * one that cannot be read. */
+/* The inode numbers of the calling process's namespaces, read below `proc_fd` (an open /proc); 0
+ * for one that cannot be read. */
 void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT]);
 /* Bit per protection whose namespace differs from `outer`. */
-uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT], const uint64_t now[NAMESPACE_COUNT]);
+uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT],
+                           const uint64_t now[NAMESPACE_COUNT]);
 
 /* Writes the maps of the calling process's user namespace: one id, `inner` for `outer`. The process
  * must own `outer` itself. The bytes written, or -1 with errno. `proc_fd` as above. */

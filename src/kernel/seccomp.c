@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Made by tools/gen-seccomp: static const struct sock_filter filter_main[], _pinned[], _shared[]. */
+/* Made by tools/gen-seccomp: static const struct sock_filter filter_main[], _pinned[], _shared[].
+ */
 #include "seccomp_filter.h"
 
 static int install(const struct sock_filter *filter, size_t length)
@@ -21,7 +22,8 @@ static int install(const struct sock_filter *filter, size_t length)
                 .filter = (struct sock_filter *)(uintptr_t)filter, /* the kernel only reads it */
         };
 
-        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+                            &program);
 }
 
 int seccomp_apply(bool pin_cpus, bool shares_files)
@@ -37,10 +39,12 @@ int seccomp_ask_about_forks(void)
 {
         struct sock_fprog program = {
                 .len = ARRAY_SIZE(filter_forks),
-                .filter = (struct sock_filter *)(uintptr_t)filter_forks, /* the kernel only reads it */
+                .filter = (struct sock_filter *)(uintptr_t)
+                        filter_forks, /* the kernel only reads it */
         };
 
-        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                            &program);
 }
 
 bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context)
@@ -52,7 +56,8 @@ bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *c
                 return errno == EINTR || errno == ENOENT; /* the asker was killed meanwhile */
         answer.id = question.id;
         if (may_go_on(context))
-                answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* its arguments are no secret to race for */
+                answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* its arguments are no secret to
+                                                                    race for */
         else
                 answer.error = -EAGAIN;
         return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 || errno == ENOENT;

@@ -1,6 +1,7 @@
 /*
- * System calls that the C libraries we build with do not wrap, and constants newer than their headers.
- * Every wrapper returns what the call returns: -1 with errno on failure. Safe between clone and exec.
+ * System calls that the C libraries we build with do not wrap, and constants newer than their
+ * headers. Every wrapper returns what the call returns: -1 with errno on failure. Safe between
+ * clone and exec.
  */
 #ifndef KERNEL_SYS_H
 #define KERNEL_SYS_H
@@ -40,26 +41,26 @@
 #endif
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
-#define SYS_landlock_add_rule 445
-#define SYS_landlock_restrict_self 446
+#define SYS_landlock_add_rule       445
+#define SYS_landlock_restrict_self  446
 #endif
 
-#define SYS_OPEN_TREE_CLONE 1u
-#define SYS_AT_RECURSIVE 0x8000u
+#define SYS_OPEN_TREE_CLONE         1u
+#define SYS_AT_RECURSIVE            0x8000u
 #define SYS_MOVE_MOUNT_F_EMPTY_PATH 4u
-#define SYS_MOUNT_ATTR_RDONLY 0x1u
-#define SYS_MOUNT_ATTR_NOSUID 0x2u
-#define SYS_MOUNT_ATTR_NODEV 0x4u
-#define SYS_MOUNT_ATTR_NOEXEC 0x8u
-#define SYS_MOUNT_ATTR_IDMAP 0x100000u
+#define SYS_MOUNT_ATTR_RDONLY       0x1u
+#define SYS_MOUNT_ATTR_NOSUID       0x2u
+#define SYS_MOUNT_ATTR_NODEV        0x4u
+#define SYS_MOUNT_ATTR_NOEXEC       0x8u
+#define SYS_MOUNT_ATTR_IDMAP        0x100000u
 
-#define SYS_RESOLVE_NO_XDEV 0x01u
+#define SYS_RESOLVE_NO_XDEV       0x01u
 #define SYS_RESOLVE_NO_MAGICLINKS 0x02u
-#define SYS_RESOLVE_NO_SYMLINKS 0x04u
-#define SYS_RESOLVE_BENEATH 0x08u
+#define SYS_RESOLVE_NO_SYMLINKS   0x04u
+#define SYS_RESOLVE_BENEATH       0x08u
 
 #define SYS_CLONE_INTO_CGROUP 0x200000000ULL
-#define SYS_CLONE_PIDFD 0x1000ULL
+#define SYS_CLONE_PIDFD       0x1000ULL
 
 struct sys_mount_attr {
         uint64_t attr_set, attr_clr, propagation, userns_fd;

@@ -1,4 +1,5 @@
-/* The disk: what a run may write where the host sees it is measured, before, while and after it runs. */
+/* The disk: what a run may write where the host sees it is measured, before, while and after it
+ * runs. */
 #include "monitor/watch.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -19,11 +20,12 @@ struct measure {
         bool incomplete; /* too deep, too many, or closed to us: what is there cannot be told */
 };
 
-/* Opens a directory below another. One that the guest closed to us, who are its user, is opened up once
- * the guest is dead; while it lives, that is left for later. */
+/* Opens a directory below another. One that the guest closed to us, who are its user, is opened up
+ * once the guest is dead; while it lives, that is left for later. */
 static int open_below(struct measure *measure, int dirfd, const char *name, mode_t mode)
 {
-        const uint64_t beneath = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_XDEV;
+        const uint64_t beneath =
+                SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_XDEV;
         int fd = sys_openat2(dirfd, name, O_RDONLY | O_DIRECTORY, beneath);
 
         if (fd >= 0 || errno != EACCES)
@@ -61,11 +63,13 @@ static void measure_tree(struct measure *measure, int dirfd, int depth)
                 measure->incomplete = ++measure->entries > TREE_ENTRIES_MAX;
                 measure->bytes += (uint64_t)st.st_blocks * 512;
                 if (S_ISDIR(st.st_mode)) {
-                        AUTO_CLOSE int below = open_below(measure, dirfd, entry->d_name, st.st_mode);
+                        AUTO_CLOSE int below =
+                                open_below(measure, dirfd, entry->d_name, st.st_mode);
 
                         if (below >= 0)
                                 measure_tree(measure, below, depth + 1);
-                        else if (errno != EXDEV && fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                        else if (errno != EXDEV &&
+                                 fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
                                 measure->incomplete = true;
                 }
         }
@@ -95,9 +99,11 @@ bool disk_is_over(struct watch *watch)
 
         if (order->counted_count == 0 && !order->counts_workspace)
                 return false;
-        complete = monitor_measure(order->counted_fds, order->counted_count, run_is_over(watch->run), &bytes);
+        complete = monitor_measure(order->counted_fds, order->counted_count,
+                                   run_is_over(watch->run), &bytes);
         if (order->counts_workspace && watch->run->workspace_fd >= 0)
-                complete &= monitor_measure(&watch->run->workspace_fd, 1, run_is_over(watch->run), &scratch);
+                complete &= monitor_measure(&watch->run->workspace_fd, 1, run_is_over(watch->run),
+                                            &scratch);
         if (!run_is_over(watch->run))
                 bytes += processes_unlinked_bytes(watch);
         /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */

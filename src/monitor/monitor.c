@@ -90,15 +90,26 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
         if (watch->ready_ns == 0)
                 due = watch->setup_end_ns;
         else
-                due = earliest(watch->kill_ns ? watch->kill_ns : watch->deadline_ns, watch->sample_ns);
+                due = earliest(watch->kill_ns ? watch->kill_ns : watch->deadline_ns,
+                               watch->sample_ns);
         if (watch->killed)
                 return NULL; /* only its end is waited for */
         due = due > now ? due - now : 0;
-        *buffer = (struct timespec){ .tv_sec = (time_t)(due / 1000000000), .tv_nsec = (long)(due % 1000000000) };
+        *buffer = (struct timespec){ .tv_sec = (time_t)(due / 1000000000),
+                                     .tv_nsec = (long)(due % 1000000000) };
         return buffer;
 }
 
-enum slot { SLOT_SOCKET, SLOT_OUT, SLOT_ERR, SLOT_INPUT, SLOT_CANCEL, SLOT_GROUP, SLOT_FORK, SLOT_COUNT };
+enum slot {
+        SLOT_SOCKET,
+        SLOT_OUT,
+        SLOT_ERR,
+        SLOT_INPUT,
+        SLOT_CANCEL,
+        SLOT_GROUP,
+        SLOT_FORK,
+        SLOT_COUNT
+};
 
 static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT])
 {
@@ -109,11 +120,13 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
         for (int i = 0; i < SLOT_COUNT; i++)
                 slots[i] = (struct pollfd){ .fd = -1 };
         if (!run->is_gone || run->socket >= 0)
-                slots[SLOT_SOCKET] = (struct pollfd){ .fd = run->is_gone ? -1 : run->socket, .events = POLLIN };
+                slots[SLOT_SOCKET] =
+                        (struct pollfd){ .fd = run->is_gone ? -1 : run->socket, .events = POLLIN };
         for (int i = 1; i <= 2; i++) {
                 bool blocked = watch->output_blocked[i];
 
-                slots[SLOT_OUT + i - 1].fd = blocked ? watch->order->output_fds[i] : run->streams[i];
+                slots[SLOT_OUT + i - 1].fd =
+                        blocked ? watch->order->output_fds[i] : run->streams[i];
                 slots[SLOT_OUT + i - 1].events = blocked ? POLLOUT : POLLIN;
         }
         if (run->streams[0] >= 0 && watch->ready_ns) {
@@ -121,11 +134,15 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
                 slots[SLOT_INPUT].events = input_waits ? POLLIN : POLLOUT;
         }
         if (!watch->killed)
-                slots[SLOT_CANCEL] = (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
-        slots[SLOT_FORK] = (struct pollfd){ .fd = run->is_gone ? -1 : run->fork_fd, .events = POLLIN };
+                slots[SLOT_CANCEL] =
+                        (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
+        slots[SLOT_FORK] =
+                (struct pollfd){ .fd = run->is_gone ? -1 : run->fork_fd, .events = POLLIN };
         if (run->group.event_fd >= 0 && !watch->killed)
-                slots[SLOT_GROUP] = (struct pollfd){ .fd = run->group.event_fd,
-                                                     .events = run->group.version == CGROUP_V2 ? POLLPRI : POLLIN };
+                slots[SLOT_GROUP] =
+                        (struct pollfd){ .fd = run->group.event_fd,
+                                         .events = run->group.version == CGROUP_V2 ? POLLPRI
+                                                                                   : POLLIN };
 }
 
 static void hear_group(struct watch *watch)
@@ -152,7 +169,8 @@ static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
         if (slots[SLOT_INPUT].revents)
                 streams_feed_input(watch);
         if (slots[SLOT_FORK].revents &&
-            (!(slots[SLOT_FORK].revents & POLLIN) || !seccomp_answer_fork(watch->run->fork_fd, sample_may_fork, watch))) {
+            (!(slots[SLOT_FORK].revents & POLLIN) ||
+             !seccomp_answer_fork(watch->run->fork_fd, sample_may_fork, watch))) {
                 fd_close(watch->run->fork_fd);
                 watch->run->fork_fd = -1;
         }

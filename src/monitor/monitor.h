@@ -2,9 +2,9 @@
  * The monitor: watches a started run to its end.
  *
  * One poll loop over the helper's socket, the three streams, the caller's cancel descriptor and the
- * control group's memory event, with a timeout for the nearest of: wall-clock limit, the grace after
- * SIGTERM, the next sample. It keeps output up to its cap and drops the rest, and decides what became
- * of the run. It never blocks on anything else and holds no global state.
+ * control group's memory event, with a timeout for the nearest of: wall-clock limit, the grace
+ * after SIGTERM, the next sample. It keeps output up to its cap and drops the rest, and decides
+ * what became of the run. It never blocks on anything else and holds no global state.
  */
 #ifndef MONITOR_MONITOR_H
 #define MONITOR_MONITOR_H
@@ -31,13 +31,13 @@ struct monitor_order {
         uint64_t disk_bytes;
         uint64_t output_caps[3]; /* [1], [2] */
         bool output_kill;
-        bool keep_output;        /* in the result; else only heard or passed on */
-        int output_fds[3];       /* [1], [2]: descriptors to pass on to, or -1 */
+        bool keep_output;  /* in the result; else only heard or passed on */
+        int output_fds[3]; /* [1], [2]: descriptors to pass on to, or -1 */
         const char *stdin_data;
         size_t stdin_length;
-        int stdin_fd;            /* read while the program runs, or -1 */
-        int cancel_fd;           /* readable: end the run */
-        const int *counted_fds;  /* directories of the host that the guest can write: borrowed */
+        int stdin_fd;           /* read while the program runs, or -1 */
+        int cancel_fd;          /* readable: end the run */
+        const int *counted_fds; /* directories of the host that the guest can write: borrowed */
         size_t counted_count;
         uint64_t counted_before; /* what they held before the run */
         bool counts_workspace;   /* the run's own workspace is the host's too, and new */

@@ -1,7 +1,7 @@
 /*
- * What the processes of a run use, summed over them where no control group counts it: all of the guest's
- * /proc, or the tree below the keeper of a local run. The guest can make this dear but not wrong: what
- * it cannot see is said in the result (src/engine/limits.c).
+ * What the processes of a run use, summed over them where no control group counts it: all of the
+ * guest's /proc, or the tree below the keeper of a local run. The guest can make this dear but not
+ * wrong: what it cannot see is said in the result (src/engine/limits.c).
  */
 #include "monitor/watch.h"
 #include "base/fd.h"
@@ -19,8 +19,8 @@
 
 enum { PIDS_MAX = 4096, MEMFILES_MAX = 1024, TMPFS = 0x01021994 };
 
-/* What is known of one process from the last look: its own CPU time goes into the total when it is gone,
- * because a child that nobody waited for is in nobody's account. */
+/* What is known of one process from the last look: its own CPU time goes into the total when it is
+ * gone, because a child that nobody waited for is in nobody's account. */
 struct account {
         long pid;
         uint64_t started, cpu_us;
@@ -37,7 +37,8 @@ static void account(struct accounts *accounts, long pid, uint64_t started, uint6
 {
         size_t i = 0;
 
-        while (i < accounts->count && (accounts->items[i].pid != pid || accounts->items[i].started != started))
+        while (i < accounts->count &&
+               (accounts->items[i].pid != pid || accounts->items[i].started != started))
                 i++;
         if (i == PIDS_MAX)
                 return;
@@ -46,7 +47,8 @@ static void account(struct accounts *accounts, long pid, uint64_t started, uint6
         accounts->items[i] = (struct account){ pid, started, cpu_us, true };
 }
 
-/* Closes the accounts of those that are gone, and starts the next round. All of it, in microseconds. */
+/* Closes the accounts of those that are gone, and starts the next round. All of it, in
+ * microseconds. */
 static uint64_t settle_accounts(struct accounts *accounts)
 {
         uint64_t total = 0;
@@ -81,10 +83,11 @@ static bool read_process(int proc, long pid, struct process_numbers *ret)
         if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0)
                 return false;
         rest = strrchr(text, ')');
-        return rest && sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
-                                        "%*d %*d %llu %*d %llu %*u %lld",
-                              &ret->user, &ret->system, &ret->waited_user, &ret->waited_system, &ret->threads,
-                              &ret->started, &ret->pages) == 7;
+        return rest && sscanf(rest + 1,
+                              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
+                              "%*d %*d %llu %*d %llu %*u %lld",
+                              &ret->user, &ret->system, &ret->waited_user, &ret->waited_system,
+                              &ret->threads, &ret->started, &ret->pages) == 7;
 }
 
 static void add_process(struct accounts *accounts, int proc, long pid, struct totals *totals)
@@ -94,8 +97,11 @@ static void add_process(struct accounts *accounts, int proc, long pid, struct to
 
         if (!read_process(proc, pid, &numbers))
                 return; /* it has ended meanwhile */
-        totals->cpu_us += (numbers.user + numbers.system + numbers.waited_user + numbers.waited_system) * us_per_tick;
-        totals->memory += numbers.pages > 0 ? (uint64_t)numbers.pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+        totals->cpu_us +=
+                (numbers.user + numbers.system + numbers.waited_user + numbers.waited_system) *
+                us_per_tick;
+        totals->memory +=
+                numbers.pages > 0 ? (uint64_t)numbers.pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
         totals->processes += (uint32_t)numbers.threads;
         account(accounts, pid, numbers.started, (numbers.user + numbers.system) * us_per_tick);
 }
@@ -137,7 +143,8 @@ static size_t list_children(int proc, long parent, long *pids, size_t count)
                 char *next = text;
 
                 (void)snprintf(path, sizeof(path), "%.20s/children", entry->d_name);
-                if (entry->d_name[0] == '.' || fd_read_file_at(dirfd(dir), path, text, sizeof(text)) <= 0)
+                if (entry->d_name[0] == '.' ||
+                    fd_read_file_at(dirfd(dir), path, text, sizeof(text)) <= 0)
                         continue;
                 for (long pid; count < PIDS_MAX && (pid = strtol(next, &next, 10)) > 0;)
                         pids[count++] = pid;
@@ -191,8 +198,9 @@ static bool read_shares(int proc, long pid, uint64_t *ret_all, uint64_t *ret_sha
         return true;
 }
 
-/* Files that exist only because a process holds them open, counted once each: memory files, which need not
- * be mapped to fill memory, or files of a disk that were removed, which no walk of the tree finds. */
+/* Files that exist only because a process holds them open, counted once each: memory files, which
+ * need not be mapped to fill memory, or files of a disk that were removed, which no walk of the
+ * tree finds. */
 struct memfiles {
         bool on_disk; /* the second kind */
         struct {
@@ -272,14 +280,15 @@ static uint64_t sum_shares(int proc, const long *pids, size_t count, const struc
         return plain + (shared > files->bytes ? shared : files->bytes);
 }
 
-/* The processes of the run: the count, in `pids`; `ret_proc` is where they are looked up, `host_proc` an open
- * /proc of the host that is used where the run has none of its own. */
+/* The processes of the run: the count, in `pids`; `ret_proc` is where they are looked up,
+ * `host_proc` an open /proc of the host that is used where the run has none of its own. */
 static size_t list_processes(const struct run *run, int host_proc, long *pids, int *ret_proc)
 {
         *ret_proc = run->proc_fd >= 0 ? run->proc_fd : host_proc;
         if (*ret_proc < 0)
                 return 0;
-        return run->proc_fd >= 0 ? list_all(*ret_proc, pids) : list_tree(*ret_proc, run->keeper_pid, pids);
+        return run->proc_fd >= 0 ? list_all(*ret_proc, pids)
+                                 : list_tree(*ret_proc, run->keeper_pid, pids);
 }
 
 static int open_host_proc(const struct run *run)

@@ -1,4 +1,5 @@
-/* Samples: what the run uses now, by its control group or by processes.c, and whether that is too much. */
+/* Samples: what the run uses now, by its control group or by processes.c, and whether that is too
+ * much. */
 #include "monitor/watch.h"
 #include "base/clock.h"
 
@@ -20,8 +21,8 @@ static uint64_t next_sample(const struct watch *watch, uint64_t now)
         uint64_t left_us = limit_us > watch->cpu_us ? limit_us - watch->cpu_us : 0;
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         uint64_t wait_us = left_us / (uint64_t)(cpus > 0 ? cpus : 1);
-        bool often = watch->sums_memory || watch->sums_processes || watch->order->counted_count > 0 ||
-                     watch->order->counts_workspace;
+        bool often = watch->sums_memory || watch->sums_processes ||
+                     watch->order->counted_count > 0 || watch->order->counts_workspace;
         uint64_t most_us = (often ? MONITOR_SHORT_SAMPLE_MS : MONITOR_SAMPLE_MS) * 1000;
 
         if (wait_us > most_us)
@@ -61,8 +62,8 @@ void sample_take(struct watch *watch, uint64_t now)
                 watch->cpu_us = totals.cpu_us;
         judge(watch, &totals);
         if (now >= watch->usage_ns && watch->order->listener.usage) {
-                watch->order->listener.usage(watch->order->listener.context, totals.memory, totals.cpu_us,
-                                             totals.processes);
+                watch->order->listener.usage(watch->order->listener.context, totals.memory,
+                                             totals.cpu_us, totals.processes);
                 watch->usage_ns += MONITOR_SAMPLE_MS * UINT64_C(1000000);
         }
         watch->sample_ns = next_sample(watch, now);

@@ -1,4 +1,5 @@
-/* The program's streams: input fed as it is taken, output kept, passed on or dropped as it comes. */
+/* The program's streams: input fed as it is taken, output kept, passed on or dropped as it comes.
+ */
 #include "monitor/watch.h"
 #include "base/fd.h"
 
@@ -63,7 +64,8 @@ static int take_by_reading(struct watch *watch, int stream, int target)
         char chunk[CHUNK];
         uint64_t room = room_left(watch, stream);
         ssize_t n = read(watch->run->streams[stream], chunk,
-                         target >= 0 && room > 0 && !watch->output_is_file[stream] ? SMALL_CHUNK : CHUNK);
+                         target >= 0 && room > 0 && !watch->output_is_file[stream] ? SMALL_CHUNK
+                                                                                   : CHUNK);
         size_t use;
 
         if (n < 0)
@@ -119,7 +121,8 @@ static bool target_is_writable(struct watch *watch, int stream, int target)
         return !watch->output_blocked[stream];
 }
 
-/* A program that writes much gets a larger pipe; most write little, and a user's quota may forbid it. */
+/* A program that writes much gets a larger pipe; most write little, and a user's quota may forbid
+ * it. */
 static void grow_pipe(struct watch *watch, int stream)
 {
         if (!watch->pipe_has_grown[stream] && kept_stream(watch, stream)->bytes >= CHUNK) {
@@ -164,8 +167,9 @@ void streams_empty(struct watch *watch)
         for (int stream = 1; stream <= 2; stream++) {
                 struct pollfd slot = { .fd = watch->run->streams[stream], .events = POLLIN };
 
-                while (slot.fd >= 0 && watch->run->streams[stream] >= 0 && !watch->output_blocked[stream] &&
-                       poll(&slot, 1, 0) > 0 && (slot.revents & POLLIN))
+                while (slot.fd >= 0 && watch->run->streams[stream] >= 0 &&
+                       !watch->output_blocked[stream] && poll(&slot, 1, 0) > 0 &&
+                       (slot.revents & POLLIN))
                         streams_take_output(watch, stream);
                 if (watch->run->streams[stream] >= 0 && !watch->output_blocked[stream])
                         close_stream(watch, stream);

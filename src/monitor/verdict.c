@@ -29,7 +29,8 @@ static void fill_usage(struct watch *watch)
         usage->cpu_us = larger(usage->cpu_us, run->counted.cpu_us);
         usage->memory_peak = run->counted.memory_peak;
         if (usage->memory_peak == 0)
-                usage->memory_peak = larger(watch->memory_peak, run->has_exited ? run->exited.memory_peak : 0);
+                usage->memory_peak =
+                        larger(watch->memory_peak, run->has_exited ? run->exited.memory_peak : 0);
         usage->processes_peak = peak > 1 ? (uint32_t)peak - 1 : watch->processes_peak;
         if (usage->processes_peak == 0)
                 usage->processes_peak = 1;
@@ -61,7 +62,8 @@ static enum outcome blame(const struct watch *watch, uint64_t refusals)
                 return OUTCOME_CPU_LIMIT;
         if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;
-        if (step->signal == SIGXFSZ || watch->disk_was_over || disk_is_full(watch->run->workspace_fd))
+        if (step->signal == SIGXFSZ || watch->disk_was_over ||
+            disk_is_full(watch->run->workspace_fd))
                 return OUTCOME_DISK_LIMIT;
         return step->signal ? OUTCOME_SIGNALED : OUTCOME_FAILED;
 }
@@ -81,7 +83,8 @@ static void add_violations(struct watch *watch, uint64_t refusals)
 
         for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
                 if (watch->step->outcome == limits[i].outcome)
-                        result_add_violation(watch->result, limits[i].kind, limits[i].what, limits[i].why, 1);
+                        result_add_violation(watch->result, limits[i].kind, limits[i].what,
+                                             limits[i].why, 1);
         if (refusals > 0 || watch->step->outcome == OUTCOME_PROCESS_LIMIT)
                 result_add_violation(watch->result, "processes", "start of a process or thread",
                                      "the limit was reached", refusals ? refusals : 1);

@@ -8,38 +8,43 @@
 #include <stdint.h>
 
 enum { MONITOR_STDIN_BYTES = 65536 };
-enum { MONITOR_GRACE_MS = 200, MONITOR_SAMPLE_MS = 100, MONITOR_SHORT_SAMPLE_MS = 10, MONITOR_SETUP_MS = 30000 };
+enum {
+        MONITOR_GRACE_MS = 200,
+        MONITOR_SAMPLE_MS = 100,
+        MONITOR_SHORT_SAMPLE_MS = 10,
+        MONITOR_SETUP_MS = 30000
+};
 
 struct watch {
         struct run *run;
         const struct monitor_order *order;
         struct result_step *step;
         struct result *result;
-        uint64_t ready_ns;      /* when the program was executed; 0: not yet */
-        uint64_t ended_ns;      /* when it ended */
-        uint64_t setup_end_ns;  /* by when it must have been */
-        uint64_t deadline_ns;   /* of the wall clock */
-        uint64_t kill_ns;       /* end of the grace after SIGTERM; 0: none */
-        uint64_t sample_ns;     /* of the next sample */
-        uint64_t usage_ns;      /* of the next usage event */
-        uint64_t disk_ns;       /* when the disk is measured next */
-        bool disk_was_over;     /* at the end */
-        enum outcome verdict;   /* why we ended it; OUTCOME_OK: we did not */
+        uint64_t ready_ns;     /* when the program was executed; 0: not yet */
+        uint64_t ended_ns;     /* when it ended */
+        uint64_t setup_end_ns; /* by when it must have been */
+        uint64_t deadline_ns;  /* of the wall clock */
+        uint64_t kill_ns;      /* end of the grace after SIGTERM; 0: none */
+        uint64_t sample_ns;    /* of the next sample */
+        uint64_t usage_ns;     /* of the next usage event */
+        uint64_t disk_ns;      /* when the disk is measured next */
+        bool disk_was_over;    /* at the end */
+        enum outcome verdict;  /* why we ended it; OUTCOME_OK: we did not */
         bool killed;
-        bool output_failed;     /* the caller's descriptor takes no more */
+        bool output_failed; /* the caller's descriptor takes no more */
         int output_errno;
-        bool cancelled;             /* the caller called the run off */
-        bool output_blocked[3];     /* the caller's descriptor is full for now */
+        bool cancelled;         /* the caller called the run off */
+        bool output_blocked[3]; /* the caller's descriptor is full for now */
         bool output_unspliceable[3];
         bool pipe_has_grown[3];
-        bool output_is_file[3];     /* writing to it does not block */
+        bool output_is_file[3]; /* writing to it does not block */
         bool stdin_done;
         size_t stdin_written;
-        char *stdin_buffer;     /* owned; only where stdin_fd is read */
+        char *stdin_buffer; /* owned; only where stdin_fd is read */
         size_t stdin_start, stdin_end;
-        bool sums_memory;       /* no control group does it */
+        bool sums_memory; /* no control group does it */
         bool sums_processes;
-        uint64_t refusals;      /* processes that we did not let start */
+        uint64_t refusals;         /* processes that we did not let start */
         struct accounts *accounts; /* owned; of CPU time, see processes.c; NULL until used */
         uint64_t memory_peak;
         uint32_t processes_peak;
@@ -53,8 +58,8 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully);
 void streams_feed_input(struct watch *watch);
 /* Moves what a stream has; closes it at its end. */
 void streams_take_output(struct watch *watch, int stream);
-/* Nobody can write any more: takes what is there and closes the streams, also where a descriptor that
- * the guest sent into a socket of its own keeps one open. */
+/* Nobody can write any more: takes what is there and closes the streams, also where a descriptor
+ * that the guest sent into a socket of its own keeps one open. */
 void streams_empty(struct watch *watch);
 bool streams_are_done(const struct watch *watch);
 
@@ -75,7 +80,8 @@ uint32_t processes_count(const struct watch *watch);
 /* Bytes of removed files that are still open. */
 uint64_t processes_unlinked_bytes(const struct watch *watch);
 
-/* disk.c: whether what the host sees has grown past the limit; whether the run's own disk is full. */
+/* disk.c: whether what the host sees has grown past the limit; whether the run's own disk is full.
+ */
 bool disk_is_over(struct watch *watch);
 bool disk_is_full(int workspace_fd);
 

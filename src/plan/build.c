@@ -5,11 +5,11 @@
 #include <string.h>
 
 enum {
-        ROOT_SLACK = 2 << 20,         /* room for the root's own small files */
-        INODE_BYTES = 4096,           /* one file for so many bytes of disk */
+        ROOT_SLACK = 2 << 20, /* room for the root's own small files */
+        INODE_BYTES = 4096,   /* one file for so many bytes of disk */
         INODES_LEAST = 64,
         INODES_MOST = 1000000,
-        CPU_SECONDS_SLACK = 2,        /* the monitor comes first */
+        CPU_SECONDS_SLACK = 2, /* the monitor comes first */
 };
 
 /* The files of /etc that a program expects; nothing of them is the host's. */
@@ -20,7 +20,8 @@ static const struct {
         { "/etc/passwd",
           "root:x:0:0:root:/root:/usr/sbin/nologin\n"
           "sandbox:x:1000:1000:sandbox:/workspace:/bin/sh\n"
-          "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n", false },
+          "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+          false },
         { "/etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n", false },
         { "/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n", false },
         { "/etc/hostname", "sandbox\n", false },
@@ -30,7 +31,10 @@ static const struct {
 
 /* What every program finds in its environment before the language and the policy have their say. */
 static const char *const common_environment[] = {
-        "PATH=/usr/local/bin:/usr/bin:/bin", "USER=sandbox", "LOGNAME=sandbox", "SHELL=/bin/sh",
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "USER=sandbox",
+        "LOGNAME=sandbox",
+        "SHELL=/bin/sh",
 };
 
 static const char *keep(struct plan_draft *draft, const char *first, const char *second)
@@ -44,7 +48,8 @@ static const char *keep(struct plan_draft *draft, const char *first, const char 
         return draft->strings.items[draft->strings.count - 1];
 }
 
-/* Where code and workspace are: fixed in a container, below the scratch directory in a local run. */
+/* Where code and workspace are: fixed in a container, below the scratch directory in a local run.
+ */
 static const char *place(const struct plan_input *input, struct plan_draft *draft, const char *path)
 {
         return keep(draft, input->kind == PLAN_LOCAL ? input->scratch : "", path);
@@ -55,8 +60,8 @@ static const char *file_name(const struct plan_input *input)
 {
         bool compiled = input->language->compile.command[0] != NULL;
 
-        return input->step == PLAN_STEP_RUN && compiled ? input->language->compile.output :
-                                                          input->language->file;
+        return input->step == PLAN_STEP_RUN && compiled ? input->language->compile.output
+                                                        : input->language->file;
 }
 
 static int add_argument(const struct plan_input *input, struct plan_draft *draft, const char *word)
@@ -69,7 +74,8 @@ static int add_argument(const struct plan_input *input, struct plan_draft *draft
         if (str_equal(word, "{file}"))
                 strbuf_addf(&path, "/code/%s", input->language->file);
         else if (str_equal(word, "{output}"))
-                strbuf_addf(&path, "%s/%s", input->step == PLAN_STEP_COMPILE ? "/workspace" : "/code",
+                strbuf_addf(&path, "%s/%s",
+                            input->step == PLAN_STEP_COMPILE ? "/workspace" : "/code",
                             input->language->compile.output);
         else
                 return strlist_add(&draft->arguments, word);
@@ -80,7 +86,8 @@ static int add_argument(const struct plan_input *input, struct plan_draft *draft
 static int add_arguments(const struct plan_input *input, struct plan_draft *draft)
 {
         bool compiling = input->step == PLAN_STEP_COMPILE;
-        const char *const *command = compiling ? input->language->compile.command : input->language->run;
+        const char *const *command =
+                compiling ? input->language->compile.command : input->language->run;
 
         for (; *command; command++) {
                 if (!str_equal(*command, "{args}")) {
@@ -128,7 +135,8 @@ static int set_language_variable(struct plan_draft *draft, const char *variable,
 
 static int add_environment(const struct plan_input *input, struct plan_draft *draft)
 {
-        const char *home = place(input, draft, "/workspace"), *temporary = place(input, draft, "/tmp");
+        const char *home = place(input, draft, "/workspace"),
+                   *temporary = place(input, draft, "/tmp");
         const char *variables[2];
         size_t fixed;
 
@@ -147,7 +155,8 @@ static int add_environment(const struct plan_input *input, struct plan_draft *dr
         for (const char *const *variable = input->language->env; *variable; variable++)
                 if (set_language_variable(draft, *variable, home) < 0)
                         return -1;
-        /* The policy's are unique among themselves: ten thousand of them meet only the few above. */
+        /* The policy's are unique among themselves: ten thousand of them meet only the few above.
+         */
         fixed = draft->environment.count;
         for (size_t i = 0; i < input->policy->env.count; i++)
                 if (set_variable(&draft->environment, fixed, input->policy->env.items[i]) < 0)
@@ -191,7 +200,8 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */
         for (size_t i = 0; !compiling && i < input->policy->mount_count; i++)
-                add_mount(draft, input->policy->mounts[i].writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
+                add_mount(draft,
+                          input->policy->mounts[i].writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
                           input->policy->mounts[i].source, input->policy->mounts[i].target);
         draft->plan.mounts = draft->mounts;
         return 0;
@@ -210,7 +220,8 @@ static int add_files(const struct plan_input *input, struct plan_draft *draft)
                 return -1;
         if (!input->program_path)
                 draft->files[count++] = (struct plan_file){
-                        .path = path, .mode = program ? 0755 : 0644,
+                        .path = path,
+                        .mode = program ? 0755 : 0644,
                         .fd_number = input->program_data ? 0 : 1,
                         .data = input->program_data ? input->program_data : "",
                         .length = input->program_data ? (uint32_t)input->program_bytes : 0,
@@ -218,7 +229,9 @@ static int add_files(const struct plan_input *input, struct plan_draft *draft)
         for (size_t i = 0; i < ARRAY_SIZE(etc_files) && input->kind == PLAN_CONTAINER; i++)
                 if (!etc_files[i].unless_host_network || !input->resolver)
                         draft->files[count++] = (struct plan_file){
-                                .path = etc_files[i].path, .mode = 0644, .data = etc_files[i].text,
+                                .path = etc_files[i].path,
+                                .mode = 0644,
+                                .data = etc_files[i].text,
                                 .length = (uint32_t)strlen(etc_files[i].text),
                         };
         draft->plan.files = draft->files;
@@ -238,9 +251,9 @@ static void set_limits(const struct plan_input *input, struct plan *plan)
         plan->file_bytes = limits->disk_bytes;
         plan->cpu_seconds = (uint32_t)((limits->cpu_time_ms + 999) / 1000 + CPU_SECONDS_SLACK);
         plan->best_effort = input->policy->enforcement == ENFORCEMENT_BEST_EFFORT;
-        plan->network = input->policy->network_mode == NETWORK_HOST      ? PLAN_NETWORK_HOST :
-                        input->policy->network_mode == NETWORK_LOCALHOST ? PLAN_NETWORK_LOCALHOST :
-                                                                           PLAN_NETWORK_NONE;
+        plan->network = input->policy->network_mode == NETWORK_HOST        ? PLAN_NETWORK_HOST
+                        : input->policy->network_mode == NETWORK_LOCALHOST ? PLAN_NETWORK_LOCALHOST
+                                                                           : PLAN_NETWORK_NONE;
         if (input->step == PLAN_STEP_COMPILE)
                 plan->network = PLAN_NETWORK_NONE;
 }
@@ -256,11 +269,13 @@ int plan_build(const struct plan_input *input, struct plan_draft *draft, struct 
         plan->group_name = "";
         plan->scratch = input->kind == PLAN_LOCAL ? input->scratch : "";
         plan->workspace = persistent ? input->policy->workspace : "";
-        plan->directory = input->kind == PLAN_LOCAL && persistent ? input->policy->workspace :
-                                                                    place(input, draft, "/workspace");
+        plan->directory = input->kind == PLAN_LOCAL && persistent
+                                  ? input->policy->workspace
+                                  : place(input, draft, "/workspace");
         set_limits(input, plan);
-        if (!plan->directory || add_arguments(input, draft) < 0 || add_environment(input, draft) < 0 ||
-            add_mounts(input, draft) < 0 || add_files(input, draft) < 0) {
+        if (!plan->directory || add_arguments(input, draft) < 0 ||
+            add_environment(input, draft) < 0 || add_mounts(input, draft) < 0 ||
+            add_files(input, draft) < 0) {
                 plan_draft_done(draft);
                 return error_set_nomem(err);
         }

@@ -22,11 +22,11 @@ struct plan_input {
         const struct policy_values *policy; /* paths in it are absolute and resolved */
         const struct limits *limits;        /* of this step */
         const struct language *language;
-        const char *tool;                   /* "" where the language needs none */
-        bool self_contained;                /* a program without a loader: sees no path of the system */
+        const char *tool;    /* "" where the language needs none */
+        bool self_contained; /* a program without a loader: sees no path of the system */
         const struct strlist *arguments;
-        const char *scratch;                /* local: the directory that holds everything */
-        const char *resolver;               /* host network: the host's resolv.conf, or NULL */
+        const char *scratch;  /* local: the directory that holds everything */
+        const char *resolver; /* host network: the host's resolv.conf, or NULL */
         /* What is put at {file} or {output}: bytes, a file of the host, or else the plan's first
          * file descriptor. */
         const char *program_data;
@@ -40,7 +40,7 @@ struct plan_draft {
         struct plan_file *files;   /* owned */
         struct strlist arguments;
         struct strlist environment;
-        struct strlist strings;    /* other strings the plan points to */
+        struct strlist strings; /* other strings the plan points to */
 };
 
 int plan_build(const struct plan_input *input, struct plan_draft *draft, struct error *err);

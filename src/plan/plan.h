@@ -18,11 +18,11 @@ enum plan_kind { PLAN_CONTAINER, PLAN_LOCAL };
 enum plan_network { PLAN_NETWORK_NONE, PLAN_NETWORK_LOCALHOST, PLAN_NETWORK_HOST };
 
 enum plan_mount_kind {
-        PLAN_MOUNT_SYSTEM,   /* a path of the host at its own place, read-only; absent is fine, a
-                              * symbolic link is made again */
-        PLAN_MOUNT_PLAIN,    /* a file of the host, read-only, as everybody sees it */
-        PLAN_MOUNT_READ,     /* a volume, read-only */
-        PLAN_MOUNT_WRITE,    /* a volume, writable */
+        PLAN_MOUNT_SYSTEM, /* a path of the host at its own place, read-only; absent is fine, a
+                            * symbolic link is made again */
+        PLAN_MOUNT_PLAIN,  /* a file of the host, read-only, as everybody sees it */
+        PLAN_MOUNT_READ,   /* a volume, read-only */
+        PLAN_MOUNT_WRITE,  /* a volume, writable */
         PLAN_MOUNT_KINDS
 };
 
@@ -70,8 +70,8 @@ void plan_encode(const struct plan *plan, struct strbuf *out);
 
 /* An arena as large as this is enough for any plan of `length` encoded bytes. */
 size_t plan_arena_size(size_t length);
-/* Decodes; NULL, or what is wrong with it. `arena` must be aligned for pointers and outlive the plan,
- * as must `data`. */
+/* Decodes; NULL, or what is wrong with it. `arena` must be aligned for pointers and outlive the
+ * plan, as must `data`. */
 const char *plan_decode(const void *data, size_t length, void *arena, size_t arena_size,
                         struct plan *ret_plan);
 

@@ -110,7 +110,8 @@ static const char **get_list(struct cursor *cursor, uint32_t *ret_count)
 {
         uint32_t count = get_u32(cursor);
         /* One more, for the NULL at the end; a list without room for it is too long. */
-        const char **items = get_array(cursor, count < PLAN_LIST_MAX ? count + 1 : UINT32_MAX, sizeof(*items));
+        const char **items =
+                get_array(cursor, count < PLAN_LIST_MAX ? count + 1 : UINT32_MAX, sizeof(*items));
 
         if (!items)
                 return NULL;
@@ -158,15 +159,17 @@ static void get_files(struct cursor *cursor, struct plan *plan)
 
 size_t plan_arena_size(size_t length)
 {
-        /* The smallest encoded item is a string of five bytes, kept as a pointer of eight; a mount or
-         * file is at most forty bytes for fourteen encoded ones. Rounding is in the constant. */
+        /* The smallest encoded item is a string of five bytes, kept as a pointer of eight; a mount
+         * or file is at most forty bytes for fourteen encoded ones. Rounding is in the constant. */
         return length * 4 + 256;
 }
 
 const char *plan_decode(const void *data, size_t length, void *arena, size_t arena_size,
                         struct plan *ret_plan)
 {
-        struct cursor cursor = { .next = data, .left = length, .arena = arena, .arena_left = arena_size };
+        struct cursor cursor = {
+                .next = data, .left = length, .arena = arena, .arena_left = arena_size
+        };
         struct plan plan = { 0 };
 
         if (length > PLAN_BYTES_MAX)

@@ -1,7 +1,7 @@
 /*
- * What goes between the supervisor and the helper: one order to it, fixed-size reports from it, over
- * a SOCK_SEQPACKET pair. Reports come from the helper's own processes alone, never from the guest:
- * the socket is closed by the guest's exec.
+ * What goes between the supervisor and the helper: one order to it, fixed-size reports from it,
+ * over a SOCK_SEQPACKET pair. Reports come from the helper's own processes alone, never from the
+ * guest: the socket is closed by the guest's exec.
  */
 #ifndef PLAN_REPORT_H
 #define PLAN_REPORT_H
@@ -17,9 +17,10 @@ enum stage {
 
 const char *stage_sentence(enum stage stage);
 
-/* Descriptors sent with the order: plan, stdin, stdout, stderr; then as the plan says: the group to be
- * born in, parents of groups, files. On cgroup version 1 a second message follows, with the descriptors
- * through which the keeper enters its groups: they are made while it builds the root. */
+/* Descriptors sent with the order: plan, stdin, stdout, stderr; then as the plan says: the group to
+ * be born in, parents of groups, files. On cgroup version 1 a second message follows, with the
+ * descriptors through which the keeper enters its groups: they are made while it builds the root.
+ */
 /* The helper's only argument, where it may make a network namespace before it has its order. */
 #define HELPER_HINT_NETWORK "network"
 
@@ -41,11 +42,11 @@ struct order {
 enum report_kind {
         REPORT_STARTED, /* with a pidfd: the process whose death ends everything */
         REPORT_PLACES,  /* with descriptors: workspace, /proc; each may be missing (fewer come) */
-        REPORT_READY,   /* the program is about to be executed; `seen` is measured. With a descriptor
-                         * that asks about new processes, where the plan wants it */
-        REPORT_FAILED,  /* `stage` and `sys_errno`; the program does not run */
-        REPORT_EXITED,  /* the program ended: wait_status, usage */
-        REPORT_GONE,    /* every process of the run is dead */
+        REPORT_READY,  /* the program is about to be executed; `seen` is measured. With a descriptor
+                        * that asks about new processes, where the plan wants it */
+        REPORT_FAILED, /* `stage` and `sys_errno`; the program does not run */
+        REPORT_EXITED, /* the program ended: wait_status, usage */
+        REPORT_GONE,   /* every process of the run is dead */
 };
 
 enum { REPORT_MAGIC = 0x72786273, REPORT_DETAIL_MAX = 200, REPORT_PLACES_MAX = 2 };
@@ -55,15 +56,15 @@ struct report {
         uint32_t kind;
         uint32_t stage;
         int32_t sys_errno;
-        uint64_t seen;                   /* PROTECTION_* bits found in force */
-        int16_t skipped[STAGE_COUNT];    /* best effort: errno of a step that failed, else 0 */
+        uint64_t seen;                /* PROTECTION_* bits found in force */
+        int16_t skipped[STAGE_COUNT]; /* best effort: errno of a step that failed, else 0 */
         int32_t wait_status;
-        uint32_t survivors;              /* processes besides the program's when it ended */
-        uint32_t guest_uid;              /* as the host sees it */
+        uint32_t survivors; /* processes besides the program's when it ended */
+        uint32_t guest_uid; /* as the host sees it */
         int32_t landlock_abi;
-        int32_t keeper_pid;              /* as the host sees it; with REPORT_STARTED */
+        int32_t keeper_pid; /* as the host sees it; with REPORT_STARTED */
         uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;
-        char detail[REPORT_DETAIL_MAX];  /* the path concerned, or empty */
+        char detail[REPORT_DETAIL_MAX]; /* the path concerned, or empty */
 };
 
 #endif

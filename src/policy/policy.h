@@ -16,9 +16,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum policy_backend { BACKEND_AUTO, BACKEND_CONTAINER, BACKEND_LOCAL, BACKEND_DOCKER, BACKEND_WASM, BACKEND_NONE };
+enum policy_backend {
+        BACKEND_AUTO,
+        BACKEND_CONTAINER,
+        BACKEND_LOCAL,
+        BACKEND_DOCKER,
+        BACKEND_WASM,
+        BACKEND_NONE
+};
 enum policy_enforcement { ENFORCEMENT_STRICT, ENFORCEMENT_BEST_EFFORT };
-enum policy_network { NETWORK_NONE, NETWORK_LOCALHOST, NETWORK_DNS, NETWORK_ALLOWLIST, NETWORK_HOST };
+enum policy_network {
+        NETWORK_NONE,
+        NETWORK_LOCALHOST,
+        NETWORK_DNS,
+        NETWORK_ALLOWLIST,
+        NETWORK_HOST
+};
 enum policy_analysis { ANALYSIS_OFF, ANALYSIS_WARN, ANALYSIS_BLOCK };
 enum policy_store { STORE_NEVER, STORE_ON_ERROR, STORE_ALWAYS };
 
@@ -76,9 +89,9 @@ struct policy_values {
 };
 
 struct policy_language {
-        char *name;       /* owned; as written in the file */
-        size_t line;      /* where it stands in the file, so that an unknown language can be named */
-        size_t column;    /* with its place; 0 where it did not come from a file */
+        char *name;    /* owned; as written in the file */
+        size_t line;   /* where it stands in the file, so that an unknown language can be named */
+        size_t column; /* with its place; 0 where it did not come from a file */
         struct policy_values values;
 };
 
@@ -97,18 +110,20 @@ int policy_copy(struct policy *to, const struct policy *from, struct error *err)
 
 /* Fills every field with its default (limits.def, and LC_ALL=C.UTF-8 in env). */
 int policy_defaults(struct policy_values *values, struct error *err);
-/* Lays what `over` gives over `base`. Environment variables and mounts add up; the rest replaces. */
+/* Lays what `over` gives over `base`. Environment variables and mounts add up; the rest replaces.
+ */
 int policy_merge(struct policy_values *base, const struct policy_values *over, struct error *err);
-/* defaults < each layer's general block and block for `language` (may be NULL) in turn. `language` is
- * the canonical name; a block's name matches it without regard to case. */
+/* defaults < each layer's general block and block for `language` (may be NULL) in turn. `language`
+ * is the canonical name; a block's name matches it without regard to case. */
 int policy_effective(const struct policy *const *layers, size_t layer_count, const char *language,
                      struct policy_values *ret_values, struct error *err);
 
-/* policy_yaml.c: adds what a policy file says. Errors carry "name:line:column". Unknown and repeated
- * keys, wrong types, impossible values, aliases, more than one document are errors. */
+/* policy_yaml.c: adds what a policy file says. Errors carry "name:line:column". Unknown and
+ * repeated keys, wrong types, impossible values, aliases, more than one document are errors. */
 int policy_load_yaml(struct policy *policy, const char *text, size_t length, const char *name,
                      struct error *err);
-/* policy_env.c: adds what SANDBOX_* variables of `environment` say. SANDBOX_POLICY is the caller's. */
+/* policy_env.c: adds what SANDBOX_* variables of `environment` say. SANDBOX_POLICY is the caller's.
+ */
 int policy_load_environment(struct policy *policy, char *const *environment, struct error *err);
 /* policy_set.c: sets one value by its dotted name in the file, "limits.timeout" to "2s". A bare
  * number counts in `bare_unit` bytes for sizes. */
@@ -123,8 +138,8 @@ int policy_add_env(struct policy_values *values, const char *name, const char *v
 char *policy_show(const struct policy_values *values, const char *form);
 char *policy_schema(void);
 
-/* Whether a block for this language makes sense in a policy, be it in this build or not: the names of
- * the languages that policies can speak of. */
+/* Whether a block for this language makes sense in a policy, be it in this build or not: the names
+ * of the languages that policies can speak of. */
 bool policy_knows_language(const char *name);
 
 const char *policy_backend_name(enum policy_backend backend);

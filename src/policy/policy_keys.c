@@ -228,7 +228,8 @@ bool policy_knows_language(const char *name)
 
         strbuf_addf(&dotted, "analysis.%s", name);
         for (size_t i = 0; i < policy_key_count && !dotted.failed; i++)
-                if (policy_keys[i].kind == KIND_RULES && strcasecmp(policy_keys[i].key, dotted.data) == 0)
+                if (policy_keys[i].kind == KIND_RULES &&
+                    strcasecmp(policy_keys[i].key, dotted.data) == 0)
                         return true;
         return false;
 }

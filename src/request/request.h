@@ -26,12 +26,12 @@ struct request {
         char *name;      /* owned, or NULL */
         char *code;      /* owned, NUL-terminated after code_length */
         size_t code_length;
-        int code_fd;       /* owned: a regular file with all of the code, or -1; `code` then holds
-                            * its first bytes, for finding the language */
-        size_t code_size;  /* of the whole code */
+        int code_fd;      /* owned: a regular file with all of the code, or -1; `code` then holds
+                           * its first bytes, for finding the language */
+        size_t code_size; /* of the whole code */
         struct strlist arguments;
         size_t argument_bytes; /* of all arguments and their pointers, held against the maximum */
-        char *stdin_data; /* owned, or NULL: empty */
+        char *stdin_data;      /* owned, or NULL: empty */
         size_t stdin_length;
         int stdin_fd;      /* borrowed from the caller, or -1 */
         int output_fds[3]; /* [1], [2]: borrowed pass-through descriptors, or -1 */

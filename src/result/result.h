@@ -24,8 +24,8 @@ const char *outcome_name(enum outcome outcome);
 
 /* One output stream as kept. */
 struct result_stream {
-        struct strbuf kept;  /* up to the cap */
-        uint64_t bytes;      /* all that was written, dropped ones included */
+        struct strbuf kept; /* up to the cap */
+        uint64_t bytes;     /* all that was written, dropped ones included */
         bool truncated;
         bool passed_through; /* went to the caller's descriptor; nothing is kept */
 };
@@ -77,16 +77,16 @@ enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 16, RESULT_FILES_MAX = 10
 struct result {
         char id[CLOCK_ULID_MAX];
         char started_at[CLOCK_STAMP_MAX];
-        char *name;     /* the caller's, or NULL */
-        char *language; /* or NULL while unknown */
-        char *title;    /* "Python", for messages; or NULL */
-        char *version;  /* or NULL */
+        char *name;          /* the caller's, or NULL */
+        char *language;      /* or NULL while unknown */
+        char *title;         /* "Python", for messages; or NULL */
+        char *version;       /* or NULL */
         const char *backend; /* static, or NULL */
         struct result_step run;
         bool compiled; /* a compile step took place: `compile` counts */
         struct result_step compile;
-        char *message; /* or NULL */
-        char *hint;    /* a refusal's remedy, or NULL */
+        char *message;                             /* or NULL */
+        char *hint;                                /* a refusal's remedy, or NULL */
         struct strlist created, modified, deleted; /* sorted, relative */
         bool files_truncated;
         const char *warm; /* static: "none", "fork", "once" */

@@ -24,7 +24,8 @@ static void check_path(const char *path)
 {
         size_t length = strlen(path);
 
-        require(path[0] == '/' && !strstr(path, "/../") && length < 4096, "a path that is not plain");
+        require(path[0] == '/' && !strstr(path, "/../") && length < 4096,
+                "a path that is not plain");
         require(length < 3 || strcmp(path + length - 3, "/..") != 0, "a path that leads up");
 }
 
@@ -47,7 +48,8 @@ static void check_plan(const struct plan *plan)
                 require((plan->files[i].mode & ~0777u) == 0, "a mode with privileges");
         }
         require(plan->argument_count > 0, "nothing to run");
-        require(plan->kind <= PLAN_LOCAL && plan->network <= PLAN_NETWORK_HOST, "a choice of no kind");
+        require(plan->kind <= PLAN_LOCAL && plan->network <= PLAN_NETWORK_HOST,
+                "a choice of no kind");
         check_list(plan->arguments, plan->argument_count);
         check_list(plan->environment, plan->environment_count);
 }
@@ -63,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!fault) {
                 check_plan(&plan);
                 plan_encode(&plan, &again);
-                require(!again.failed && again.length == size && memcmp(again.data, data, size) == 0,
+                require(!again.failed && again.length == size &&
+                                memcmp(again.data, data, size) == 0,
                         "what was read is not what was written");
         }
         strbuf_done(&again);

@@ -1,8 +1,8 @@
 /*
  * make_plan_seeds FOLDER
  *
- * Writes the seeds of the plan's fuzz target: plans of each kind, and some that are to be refused. The
- * build makes this program and checks that the committed seeds are what it writes.
+ * Writes the seeds of the plan's fuzz target: plans of each kind, and some that are to be refused.
+ * The build makes this program and checks that the committed seeds are what it writes.
  */
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 import socket
 
-REACH = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ECONNREFUSED)
+REACH = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ECONNREFUSED, errno.EADDRNOTAVAIL)
 
 
 def send(family, kind, address):

@@ -123,7 +123,8 @@ static void a_wrong_request_runs_nothing_and_says_why(void **state)
                 { "shell", "network.mode", "dns", "not available", SBX_EUNAVAILABLE },
                 { "shell", "backend", "docker", "not available", SBX_EUNAVAILABLE },
                 { "shell", "filesystem.workspace", "/proc", "cannot be handed in", SBX_EINVAL },
-                { "shell", "filesystem.workspace", "/nonexistent/deep", "/nonexistent/deep", SBX_EINVAL },
+                { "shell", "filesystem.workspace", "/nonexistent/deep", "/nonexistent/deep",
+                  SBX_EINVAL },
         };
         sbx_engine *engine = new_engine();
 
@@ -132,7 +133,8 @@ static void a_wrong_request_runs_nothing_and_says_why(void **state)
                 sbx_error *err = NULL;
 
                 if (wrong[i].key)
-                        assert_int_equal(sbx_request_set(req, wrong[i].key, wrong[i].value, NULL), 0);
+                        assert_int_equal(sbx_request_set(req, wrong[i].key, wrong[i].value, NULL),
+                                         0);
                 assert_null(sbx_run(engine, req, &err));
                 assert_int_equal(sbx_error_code(err), wrong[i].code);
                 assert_has(sbx_error_message(err), wrong[i].message);
@@ -149,8 +151,9 @@ static void values_out_of_range_are_refused_when_set(void **state)
         static const struct {
                 const char *key, *value;
         } wrong[] = {
-                { "limits.timeout", "0" },    { "limits.timeout", "-1" }, { "limits.memory", "lots" },
-                { "limits.processes", "0" },  { "network.mode", "open" }, { "no.such", "x" },
+                { "limits.timeout", "0" },    { "limits.timeout", "-1" },
+                { "limits.memory", "lots" },  { "limits.processes", "0" },
+                { "network.mode", "open" },   { "no.such", "x" },
                 { "enforcement", "perhaps" }, { "", "x" },
         };
         sbx_request *req = new_request("shell", "true");

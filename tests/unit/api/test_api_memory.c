@@ -1,5 +1,5 @@
-/* Every allocation of a whole run fails once: an error or a complete result, and nothing left behind
- * (the build with the address sanitizer looks for lost memory). */
+/* Every allocation of a whole run fails once: an error or a complete result, and nothing left
+ * behind (the build with the address sanitizer looks for lost memory). */
 #include "../engine/engine_helpers.h"
 #include "base/mem.h"
 
@@ -30,9 +30,11 @@ static size_t count_leftovers(void)
         char pattern[128];
         size_t count;
 
-        (void)snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/*/sandbox-run.*.%d.*", (int)getpid());
+        (void)snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/*/sandbox-run.*.%d.*",
+                       (int)getpid());
         count = count_matches(pattern);
-        (void)snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/sandbox-run.*.%d.*", (int)getpid());
+        (void)snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/sandbox-run.*.%d.*",
+                       (int)getpid());
         count += count_matches(pattern);
         (void)snprintf(pattern, sizeof(pattern), "%s/sandbox-run.*", getenv("TMPDIR"));
         return count + count_matches(pattern);
@@ -86,10 +88,11 @@ static void sweep(const struct setting *setting)
         sbx_engine *engine = new_engine();
         int descriptors, good = 0, failed = 0;
 
-        assert_int_equal(run_once(engine, setting, UINT64_MAX), 0); /* the version is in the cache now */
+        assert_int_equal(run_once(engine, setting, UINT64_MAX),
+                         0); /* the version is in the cache now */
         descriptors = count_descriptors();
-        /* Some failures cost nothing (a program is copied that could have been mounted), so that one
-         * success is not yet the end. */
+        /* Some failures cost nothing (a program is copied that could have been mounted), so that
+         * one success is not yet the end. */
         for (uint64_t n = 0; n < SWEEP_MAX && good < 40; n++) {
                 int r = run_once(engine, setting, n);
 
@@ -98,8 +101,10 @@ static void sweep(const struct setting *setting)
                 good = r == 0 ? good + 1 : 0;
                 failed += r != 0;
                 if (count_leftovers() != 0 || count_descriptors() != descriptors)
-                        fail_msg("allocation %llu (code %d): %zu groups or files and %d descriptors are left",
-                                 (unsigned long long)n, r, count_leftovers(), count_descriptors() - descriptors);
+                        fail_msg("allocation %llu (code %d): %zu groups or files and %d "
+                                 "descriptors are left",
+                                 (unsigned long long)n, r, count_leftovers(),
+                                 count_descriptors() - descriptors);
         }
         assert_int_equal(good, 40);
         assert_true(failed > 50);
@@ -109,14 +114,16 @@ static void sweep(const struct setting *setting)
 
 static void a_contained_run_survives_every_failing_allocation(void **state)
 {
-        sweep(&(struct setting){ "shell", "echo hello; test \"$1$MINE\" = argumentvalue && echo x >made.txt", "container",
-                                 "strict" });
+        sweep(&(struct setting){ "shell",
+                                 "echo hello; test \"$1$MINE\" = argumentvalue && echo x >made.txt",
+                                 "container", "strict" });
 }
 
 static void a_local_run_survives_every_failing_allocation(void **state)
 {
-        sweep(&(struct setting){ "shell", "echo hello; test \"$1$MINE\" = argumentvalue && echo x >made.txt", "local",
-                                 "best-effort" });
+        sweep(&(struct setting){ "shell",
+                                 "echo hello; test \"$1$MINE\" = argumentvalue && echo x >made.txt",
+                                 "local", "best-effort" });
 }
 
 static void making_an_engine_survives_every_failing_allocation(void **state)

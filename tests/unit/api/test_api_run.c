@@ -9,8 +9,8 @@ enum { THREADS = 8, RUNS = 10 };
 
 static void a_program_runs_and_every_protection_holds(void **state)
 {
-        static const char *const names[] = { "mount_namespace", "network", "seccomp", "capabilities", "memory",
-                                             "timeout" };
+        static const char *const names[] = { "mount_namespace", "network", "seccomp",
+                                             "capabilities",    "memory",  "timeout" };
         sbx_engine *engine = new_engine();
         sbx_request *req = new_request("shell", "echo hello; echo oops >&2; exit 3");
         sbx_result *result;
@@ -266,7 +266,8 @@ static void a_request_can_be_run_again(void **state)
 
 static void a_helper_that_is_not_there_is_our_failure(void **state)
 {
-        sbx_engine_options options = { .size = sizeof(options), .init_path = "/nonexistent/helper" };
+        sbx_engine_options options = { .size = sizeof(options),
+                                       .init_path = "/nonexistent/helper" };
         sbx_engine *engine = sbx_engine_new(&options, NULL);
         sbx_request *req = new_request("shell", "echo never");
         sbx_result *result;

@@ -15,7 +15,9 @@ static void a_failed_step_is_a_refusal_in_one_line(void **state)
 {
         for (int stage = 0; stage < STAGE_COUNT; stage++)
                 for (int as_root = 0; as_root < 2; as_root++) {
-                        struct report report = { .stage = (uint32_t)stage, .sys_errno = EPERM, .detail = "/some/path" };
+                        struct report report = { .stage = (uint32_t)stage,
+                                                 .sys_errno = EPERM,
+                                                 .detail = "/some/path" };
                         struct error err = { 0 };
 
                         assert_int_equal(backend_failure(&report, as_root, &err), SBX_EREFUSED);
@@ -61,7 +63,8 @@ static void remedies_go_by_reason_and_by_who_asks(void **state)
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-                struct report report = { .stage = (uint32_t)all[i].stage, .sys_errno = all[i].sys_errno };
+                struct report report = { .stage = (uint32_t)all[i].stage,
+                                         .sys_errno = all[i].sys_errno };
                 struct error err = { 0 };
 
                 (void)backend_failure(&report, all[i].as_root, &err);
@@ -81,8 +84,9 @@ static void a_step_from_nowhere_is_still_a_sentence(void **state)
 
 /* Which protections a machine can lack, so that a remedy is known; the others come with any kernel
  * that has these, and their absence is a fault of ours. */
-static const uint64_t remediable = PROTECTION_BIT(USER_NAMESPACE) | PROTECTION_BIT(MOUNT_NAMESPACE) |
-                                   PROTECTION_BIT(PROC) | PROTECTION_BIT(SECCOMP) | PROTECTION_BIT(LANDLOCK);
+static const uint64_t remediable = PROTECTION_BIT(USER_NAMESPACE) |
+                                   PROTECTION_BIT(MOUNT_NAMESPACE) | PROTECTION_BIT(PROC) |
+                                   PROTECTION_BIT(SECCOMP) | PROTECTION_BIT(LANDLOCK);
 
 static void each_protection_a_machine_can_lack_has_a_remedy(void **state)
 {
@@ -91,7 +95,8 @@ static void each_protection_a_machine_can_lack_has_a_remedy(void **state)
                         const char *for_user = backend_remedy((enum protection)id, false);
 
                         if (!for_user)
-                                fail_msg("no remedy for '%s'", protection_name((enum protection)id));
+                                fail_msg("no remedy for '%s'",
+                                         protection_name((enum protection)id));
                         assert_lacks(for_user, "\n");
                 }
         assert_null(backend_remedy(PROTECTION_SESSION, false));

@@ -132,8 +132,9 @@ static int remove_unreadable(void)
 {
         if (geteuid() == 0 && (setgid(ORDINARY_UID) < 0 || setuid(ORDINARY_UID) < 0))
                 return 2;
-        if (chdir(place) < 0 || mkdir("top", 0755) < 0 || mkdir("top/a", 0755) < 0 || mkdir("top/a/b", 0755) < 0 ||
-            mkdir("top/a/b/c", 0755) < 0 || mkdir("top/e", 0755) < 0 || mkdir("top/e/f", 0755) < 0)
+        if (chdir(place) < 0 || mkdir("top", 0755) < 0 || mkdir("top/a", 0755) < 0 ||
+            mkdir("top/a/b", 0755) < 0 || mkdir("top/a/b/c", 0755) < 0 ||
+            mkdir("top/e", 0755) < 0 || mkdir("top/e/f", 0755) < 0)
                 return 3;
         if (chmod("top/a/b/c", 0) < 0 || chmod("top/a/b", 0) < 0 || chmod("top/a", 0) < 0 ||
             chmod("top/e", 0555) < 0)
@@ -151,7 +152,8 @@ static void directories_without_rights_are_removed(void **state)
                 _exit(remove_unreadable());
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (geteuid() == 0 && status)
-                (void)!system("rm -rf /tmp/unit-tree.*/top"); /* so that one failure is one failure */
+                (void)!system(
+                        "rm -rf /tmp/unit-tree.*/top"); /* so that one failure is one failure */
         assert_int_equal(status, 0);
 }
 

@@ -3,7 +3,8 @@
 #include "base/mem.h"
 #include "cli/options.h"
 
-static int note_value(const struct option *option, const char *value, void *target, struct error *err)
+static int note_value(const struct option *option, const char *value, void *target,
+                      struct error *err)
 {
         struct strbuf *seen = target;
 
@@ -56,7 +57,10 @@ static void refuses(const char *const *words, const char *message, const char *h
 static void values_come_in_every_usual_spelling(void **state)
 {
         const char *const *const spellings[] = {
-                WORDS("--lang", "python"), WORDS("--lang=python"), WORDS("-l", "python"), WORDS("-lpython"),
+                WORDS("--lang", "python"),
+                WORDS("--lang=python"),
+                WORDS("-l", "python"),
+                WORDS("-lpython"),
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(spellings); i++) {
@@ -73,7 +77,9 @@ static void a_value_may_hold_what_looks_like_syntax(void **state)
 {
         AUTO_OPTIONS struct options options = { 0 };
 
-        assert_int_equal(parse(&options, WORDS("--env=A=b=c", "-e", "-x", "-c-l", "--lang", "--json"), NULL), 0);
+        assert_int_equal(
+                parse(&options, WORDS("--env=A=b=c", "-e", "-x", "-c-l", "--lang", "--json"), NULL),
+                0);
         assert_string_equal(options.uses[0].value, "A=b=c");
         assert_string_equal(options.uses[1].value, "-x");
         assert_string_equal(options_value(&options, "code"), "-l");

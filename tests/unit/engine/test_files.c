@@ -31,7 +31,8 @@ static int remove_place(void **state)
 /* An empty workspace before each test. */
 static int clear(void **state)
 {
-        if (chdir(place) < 0 || (access("w", F_OK) == 0 && tree_remove("w") < 0) || mkdir("w", 0755) < 0)
+        if (chdir(place) < 0 || (access("w", F_OK) == 0 && tree_remove("w") < 0) ||
+            mkdir("w", 0755) < 0)
                 return -1;
         return chdir("w");
 }
@@ -259,15 +260,22 @@ static void listing_survives_every_failing_allocation(void **state)
 
 static void every_limit_is_listed_in_its_own_unit(void **state)
 {
-        struct limits limits = { .timeout_ms = 1500, .cpu_time_ms = 2000, .memory_bytes = 64 << 20, .cpus_milli = 500,
-                                 .processes = 7, .disk_bytes = 4096, .open_files = 9, .stdout_bytes = 0,
+        struct limits limits = { .timeout_ms = 1500,
+                                 .cpu_time_ms = 2000,
+                                 .memory_bytes = 64 << 20,
+                                 .cpus_milli = 500,
+                                 .processes = 7,
+                                 .disk_bytes = 4096,
+                                 .open_files = 9,
+                                 .stdout_bytes = 0,
                                  .stderr_bytes = 11 };
         static const struct {
                 const char *name;
                 double value;
         } expected[] = {
-                { "timeout", 1.5 },  { "cpu_time", 2 }, { "memory", 64 << 20 }, { "cpus", 0.5 }, { "processes", 7 },
-                { "disk", 4096 }, { "open_files", 9 }, { "stdout", 0 }, { "stderr", 11 },
+                { "timeout", 1.5 },  { "cpu_time", 2 },  { "memory", 64 << 20 },
+                { "cpus", 0.5 },     { "processes", 7 }, { "disk", 4096 },
+                { "open_files", 9 }, { "stdout", 0 },    { "stderr", 11 },
         };
         struct result *result = result_new();
 

@@ -12,7 +12,8 @@
 #define EXPECT(condition)                                                                          \
         do {                                                                                       \
                 if (!(condition)) {                                                                \
-                        (void)dprintf(2, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #condition, errno); \
+                        (void)dprintf(2, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #condition, \
+                                      errno);                                                      \
                         _exit(1);                                                                  \
                 }                                                                                  \
         } while (0)

@@ -1,4 +1,5 @@
-/* Control groups on this machine: made, limited, read back, removed, and swept when their owner died. */
+/* Control groups on this machine: made, limited, read back, removed, and swept when their owner
+ * died. */
 #include "child_helpers.h"
 #include "kernel/cgroup.h"
 
@@ -7,7 +8,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-static const struct cgroup_limits limits = { .memory_bytes = 32 << 20, .processes = 5, .cpus_milli = 500 };
+static const struct cgroup_limits limits = { .memory_bytes = 32 << 20,
+                                             .processes = 5,
+                                             .cpus_milli = 500 };
 
 /* Skips the test where this user cannot make groups. */
 static struct cgroup_site open_site(void)
@@ -24,8 +27,9 @@ static struct cgroup_site open_site(void)
         return site;
 }
 
-static int open_group(const struct cgroup_site *site, unsigned number, const struct cgroup_limits *wanted,
-                      struct cgroup *ret_group, struct error *err)
+static int open_group(const struct cgroup_site *site, unsigned number,
+                      const struct cgroup_limits *wanted, struct cgroup *ret_group,
+                      struct error *err)
 {
         char name[CGROUP_NAME_MAX];
 
@@ -49,7 +53,8 @@ static void a_site_names_its_owner_or_says_why_there_is_none(void **state)
         if (site.version == CGROUP_NONE)
                 assert_true(site.reason[0] != '\0');
         else
-                assert_true(site.parent_fds[CGROUP_MEMORY] >= 0 || site.parent_fds[CGROUP_PIDS] >= 0);
+                assert_true(site.parent_fds[CGROUP_MEMORY] >= 0 ||
+                            site.parent_fds[CGROUP_PIDS] >= 0);
         cgroup_site_close(&site);
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 assert_int_equal(site.parent_fds[i], -1);
@@ -139,7 +144,8 @@ static int uproot(const struct cgroup_site *site, const char *name)
         int count = 0;
 
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-                count += site->parent_fds[i] >= 0 && unlinkat(site->parent_fds[i], name, AT_REMOVEDIR) == 0;
+                count += site->parent_fds[i] >= 0 &&
+                         unlinkat(site->parent_fds[i], name, AT_REMOVEDIR) == 0;
         return count;
 }
 
@@ -162,13 +168,16 @@ static void the_groups_of_the_dead_are_swept_and_no_others(void **state)
         int pid;
 
         assert_int_equal(sscanf(site.owner, "%llu.%d.%llu", &pid_namespace, &pid, &start), 3);
-        (void)snprintf(dead, sizeof(dead), CGROUP_PREFIX "%llu.%d.%llu.1", pid_namespace, (int)dead_pid(), start);
+        (void)snprintf(dead, sizeof(dead), CGROUP_PREFIX "%llu.%d.%llu.1", pid_namespace,
+                       (int)dead_pid(), start);
         /* The number lives, but as another process: it started after the group was named. */
         (void)snprintf(reused, sizeof(reused), CGROUP_PREFIX "%llu.%d.0.1", pid_namespace, pid);
         (void)snprintf(keep[0], sizeof(keep[0]), CGROUP_PREFIX "%s.99", site.owner);
-        (void)snprintf(keep[1], sizeof(keep[1]), CGROUP_PREFIX "%llu.%d.%llu.1", pid_namespace + 1, (int)dead_pid(), start);
+        (void)snprintf(keep[1], sizeof(keep[1]), CGROUP_PREFIX "%llu.%d.%llu.1", pid_namespace + 1,
+                       (int)dead_pid(), start);
         (void)snprintf(keep[2], sizeof(keep[2]), CGROUP_PREFIX "test-foreign");
-        (void)snprintf(keep[3], sizeof(keep[3]), "unit-test-foreign.%llu.%d.%llu.1", pid_namespace, (int)dead_pid(), start);
+        (void)snprintf(keep[3], sizeof(keep[3]), "unit-test-foreign.%llu.%d.%llu.1", pid_namespace,
+                       (int)dead_pid(), start);
         (void)snprintf(keep[4], sizeof(keep[4]), CGROUP_PREFIX "%llu.1.x.1", pid_namespace);
         plant(&site, dead);
         plant(&site, reused);

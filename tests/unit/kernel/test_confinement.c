@@ -88,8 +88,9 @@ static void seccomp_refuses_dangerous_and_unknown_calls(void **state)
 
 static void clone_child(void)
 {
-        static const unsigned long flags[] = { CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID,   CLONE_NEWNET,
-                                               CLONE_NEWIPC,  CLONE_NEWUTS, 0x02000000 };
+        static const unsigned long flags[] = { CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,
+                                               CLONE_NEWNET,  CLONE_NEWIPC, CLONE_NEWUTS,
+                                               0x02000000 };
         pid_t pid;
 
         apply_seccomp();
@@ -154,8 +155,10 @@ static void mode_child(void)
         EXPECT_ERRNO(syscall(SYS_fchmod, 1, 02755), EPERM);
         EXPECT_ERRNO(syscall(SYS_fchmodat, AT_FDCWD, "/nonexistent", 04755), EPERM);
         EXPECT_ERRNO(syscall(SYS_fchmodat, AT_FDCWD, "/nonexistent", 0755), ENOENT);
-        EXPECT_ERRNO(syscall(SYS_openat, AT_FDCWD, "/nonexistent/a", O_CREAT | O_WRONLY, 04755), EPERM);
-        EXPECT_ERRNO(syscall(SYS_openat, AT_FDCWD, "/nonexistent/a", O_CREAT | O_WRONLY, 0755), ENOENT);
+        EXPECT_ERRNO(syscall(SYS_openat, AT_FDCWD, "/nonexistent/a", O_CREAT | O_WRONLY, 04755),
+                     EPERM);
+        EXPECT_ERRNO(syscall(SYS_openat, AT_FDCWD, "/nonexistent/a", O_CREAT | O_WRONLY, 0755),
+                     ENOENT);
         /* Without O_CREAT the argument may hold anything. */
         EXPECT_ERRNO(syscall(SYS_openat, AT_FDCWD, "/nonexistent/a", O_RDONLY, 07777), ENOENT);
 }
@@ -230,7 +233,8 @@ static void namespace_child(void)
         EXPECT(unshare(CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET) == 0);
         namespace_inodes(proc, after);
         EXPECT(namespace_changed(before, after) ==
-               (PROTECTION_BIT(UTS_NAMESPACE) | PROTECTION_BIT(IPC_NAMESPACE) | PROTECTION_BIT(NETWORK)));
+               (PROTECTION_BIT(UTS_NAMESPACE) | PROTECTION_BIT(IPC_NAMESPACE) |
+                PROTECTION_BIT(NETWORK)));
         EXPECT(namespace_loopback_up() == 0);
         /* What cannot be read counts as not changed. */
         after[NAMESPACE_UTS] = 0;

@@ -36,16 +36,27 @@ static void set_up(struct bench *bench)
                 bench->output[i] = ends[i != 0];
         }
         bench->order = (struct monitor_order){
-                .timeout_ms = 60000, .cpu_time_ms = 60000, .memory_bytes = 1 << 30, .processes = 64,
-                .disk_bytes = 1 << 30, .output_caps = { 0, 100, 100 }, .keep_output = true,
-                .output_fds = { -1, -1, -1 }, .stdin_fd = -1, .cancel_fd = -1, .started_ns = clock_now_ns(),
+                .timeout_ms = 60000,
+                .cpu_time_ms = 60000,
+                .memory_bytes = 1 << 30,
+                .processes = 64,
+                .disk_bytes = 1 << 30,
+                .output_caps = { 0, 100, 100 },
+                .keep_output = true,
+                .output_fds = { -1, -1, -1 },
+                .stdin_fd = -1,
+                .cancel_fd = -1,
+                .started_ns = clock_now_ns(),
         };
 }
 
 static void tell(struct bench *bench, enum report_kind kind, int wait_status)
 {
-        struct report report = { .magic = REPORT_MAGIC, .kind = kind, .wait_status = wait_status,
-                                 .stage = STAGE_SECCOMP, .sys_errno = EPERM };
+        struct report report = { .magic = REPORT_MAGIC,
+                                 .kind = kind,
+                                 .wait_status = wait_status,
+                                 .stage = STAGE_SECCOMP,
+                                 .sys_errno = EPERM };
 
         assert_int_equal(send(bench->helper, &report, sizeof(report), 0), sizeof(report));
 }
@@ -68,7 +79,8 @@ static void end(struct bench *bench)
 
 static int watch(struct bench *bench)
 {
-        return monitor_watch(&bench->run, &bench->order, &bench->result->run, bench->result, &bench->err);
+        return monitor_watch(&bench->run, &bench->order, &bench->result->run, bench->result,
+                             &bench->err);
 }
 
 static void tear_down(struct bench *bench)
@@ -213,14 +225,21 @@ static void output_is_passed_on_byte_for_byte(void **state)
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
         bench.order.output_fds[1] = ends[1];
         bench.order.output_caps[1] = 10;
-        assert_int_equal(write(bench.output[1], "a\0b\xff" "cdefghijkl", 14), 14);
+        assert_int_equal(write(bench.output[1],
+                               "a\0b\xff"
+                               "cdefghijkl",
+                               14),
+                         14);
         tell(&bench, REPORT_READY, 0);
         tell(&bench, REPORT_EXITED, 0);
         end(&bench);
         assert_int_equal(watch(&bench), 0);
         close(ends[1]);
         assert_int_equal(read(ends[0], got, sizeof(got)), 10);
-        assert_memory_equal(got, "a\0b\xff" "cdefgh", 10);
+        assert_memory_equal(got,
+                            "a\0b\xff"
+                            "cdefgh",
+                            10);
         assert_int_equal(bench.result->run.out.kept.length, 0);
         assert_int_equal(bench.result->run.out.bytes, 14);
         assert_true(bench.result->run.out.truncated);

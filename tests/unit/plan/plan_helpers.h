@@ -1,4 +1,5 @@
-/* What the tests of the plan's codec share: a full plan, and decoding into an arena of exact size. */
+/* What the tests of the plan's codec share: a full plan, and decoding into an arena of exact size.
+ */
 #ifndef TESTS_UNIT_PLAN_HELPERS_H
 #define TESTS_UNIT_PLAN_HELPERS_H
 
@@ -43,9 +44,11 @@ static inline struct plan full_plan(void)
         return plan;
 }
 
-/* Decodes from a copy of exactly this length into an arena of exactly the promised size, so that the
- * address sanitizer sees any step beyond; the plan is looked at by `look` while both are there. */
-static inline const char *decode_exactly(const void *data, size_t length, void (*look)(const struct plan *plan))
+/* Decodes from a copy of exactly this length into an arena of exactly the promised size, so that
+ * the address sanitizer sees any step beyond; the plan is looked at by `look` while both are there.
+ */
+static inline const char *decode_exactly(const void *data, size_t length,
+                                         void (*look)(const struct plan *plan))
 {
         char *copy = malloc(length ? length : 1);
         size_t size = plan_arena_size(length);
@@ -78,7 +81,8 @@ static inline void walk_plan(const struct plan *plan)
 #undef U64
 #undef STR
         for (uint32_t i = 0; i < plan->mount_count; i++)
-                sum += plan->mounts[i].kind + strlen(plan->mounts[i].source) + strlen(plan->mounts[i].target);
+                sum += plan->mounts[i].kind + strlen(plan->mounts[i].source) +
+                       strlen(plan->mounts[i].target);
         for (uint32_t i = 0; i < plan->file_count; i++) {
                 sum += strlen(plan->files[i].path) + plan->files[i].mode + plan->files[i].fd_number;
                 for (uint32_t at = 0; at < plan->files[i].length; at++)

@@ -12,7 +12,8 @@ struct bench {
         struct plan_draft draft;
 };
 
-static void set_up(struct bench *bench, const char *language, enum plan_step step, enum plan_kind kind)
+static void set_up(struct bench *bench, const char *language, enum plan_step step,
+                   enum plan_kind kind)
 {
         *bench = (struct bench){ .languages = languages_new() };
         assert_non_null(bench->languages);
@@ -70,7 +71,8 @@ static const char *variable(const struct plan *plan, const char *name)
         const char *found = NULL;
 
         for (uint32_t i = 0; i < plan->environment_count; i++)
-                if (strncmp(plan->environment[i], name, length) == 0 && plan->environment[i][length] == '=') {
+                if (strncmp(plan->environment[i], name, length) == 0 &&
+                    plan->environment[i][length] == '=') {
                         assert_null(found);
                         found = plan->environment[i] + length + 1;
                 }
@@ -123,7 +125,8 @@ static void a_local_run_lives_below_its_scratch_directory(void **state)
         set_up(&bench, "python", PLAN_STEP_RUN, PLAN_LOCAL);
         build(&bench);
         has_arguments(&bench.draft.plan,
-                      (const char *const[]){ "/usr/bin/tool", "/tmp/scratch/code/main.py", "one", "", NULL });
+                      (const char *const[]){ "/usr/bin/tool", "/tmp/scratch/code/main.py", "one",
+                                             "", NULL });
         assert_string_equal(bench.draft.plan.directory, "/tmp/scratch/workspace");
         assert_string_equal(bench.draft.plan.scratch, "/tmp/scratch");
         assert_string_equal(variable(&bench.draft.plan, "HOME"), "/tmp/scratch/workspace");
@@ -142,8 +145,9 @@ static void the_compiler_gets_the_source_and_no_arguments(void **state)
         assert_int_equal(policy_add_mount(&bench.policy, "/srv", "/srv", "ro", NULL), 0);
         bench.policy.network_mode = NETWORK_HOST;
         build(&bench);
-        has_arguments(&bench.draft.plan, (const char *const[]){ "/usr/bin/tool", "-O2", "-std=gnu17", "-o",
-                                                                "/workspace/main", "/code/main.c", "-lm", NULL });
+        has_arguments(&bench.draft.plan,
+                      (const char *const[]){ "/usr/bin/tool", "-O2", "-std=gnu17", "-o",
+                                             "/workspace/main", "/code/main.c", "-lm", NULL });
         assert_int_equal(file_at(&bench.draft.plan, "/code/main.c")->mode, 0644);
         assert_non_null(mount_at(&bench.draft.plan, "/usr/include"));
         assert_null(mount_at(&bench.draft.plan, "/srv"));
@@ -307,7 +311,8 @@ static void the_hosts_resolver_comes_with_the_hosts_network_alone(void **state)
         build(&bench);
         assert_int_equal(bench.draft.plan.network, PLAN_NETWORK_HOST);
         assert_null(file_at(&bench.draft.plan, "/etc/resolv.conf"));
-        assert_string_equal(mount_at(&bench.draft.plan, "/etc/resolv.conf")->source, "/run/resolver.conf");
+        assert_string_equal(mount_at(&bench.draft.plan, "/etc/resolv.conf")->source,
+                            "/run/resolver.conf");
         tear_down(&bench);
 }
 
@@ -345,9 +350,12 @@ static void what_is_built_can_be_decoded(void **state)
                 enum plan_step step;
                 enum plan_kind kind;
         } all[] = {
-                { "python", PLAN_STEP_RUN, PLAN_CONTAINER }, { "python", PLAN_STEP_RUN, PLAN_LOCAL },
-                { "c", PLAN_STEP_COMPILE, PLAN_CONTAINER },  { "c", PLAN_STEP_RUN, PLAN_CONTAINER },
-                { "c", PLAN_STEP_COMPILE, PLAN_LOCAL },      { "binary", PLAN_STEP_RUN, PLAN_LOCAL },
+                { "python", PLAN_STEP_RUN, PLAN_CONTAINER },
+                { "python", PLAN_STEP_RUN, PLAN_LOCAL },
+                { "c", PLAN_STEP_COMPILE, PLAN_CONTAINER },
+                { "c", PLAN_STEP_RUN, PLAN_CONTAINER },
+                { "c", PLAN_STEP_COMPILE, PLAN_LOCAL },
+                { "binary", PLAN_STEP_RUN, PLAN_LOCAL },
                 { "shell", PLAN_STEP_RUN, PLAN_CONTAINER },
         };
 
@@ -363,13 +371,15 @@ static void what_is_built_can_be_decoded(void **state)
                 assert_false(bytes.failed);
                 arena = mem_alloc(plan_arena_size(bytes.length));
                 assert_non_null(arena);
-                assert_null(plan_decode(bytes.data, bytes.length, arena, plan_arena_size(bytes.length), &plan));
+                assert_null(plan_decode(bytes.data, bytes.length, arena,
+                                        plan_arena_size(bytes.length), &plan));
                 assert_string_equal(plan.program, bench.draft.plan.program);
                 tear_down(&bench);
         }
 }
 
-static void sweep(const char *language, enum plan_step step, enum plan_kind kind, const char *program_path)
+static void sweep(const char *language, enum plan_step step, enum plan_kind kind,
+                  const char *program_path)
 {
         struct bench bench;
         int r = SBX_ENOMEM;

@@ -1,4 +1,5 @@
-/* The plan as it travels to the helper: what was meant arrives, and nothing else is taken for a plan. */
+/* The plan as it travels to the helper: what was meant arrives, and nothing else is taken for a
+ * plan. */
 #include "plan_helpers.h"
 
 static void encode(const struct plan *plan, struct strbuf *out)
@@ -112,7 +113,8 @@ static void more_than_the_maximum_is_refused_unread(void **state)
         struct plan plan;
         char arena[8];
 
-        assert_has(plan_decode("", (size_t)PLAN_BYTES_MAX + 1, arena, sizeof(arena), &plan), "too large");
+        assert_has(plan_decode("", (size_t)PLAN_BYTES_MAX + 1, arena, sizeof(arena), &plan),
+                   "too large");
 }
 
 static void nothing_to_run_is_refused(void **state)
@@ -156,7 +158,7 @@ static void modes_with_privileges_are_refused(void **state)
 static void paths_that_are_not_absolute_and_plain_are_refused(void **state)
 {
         static char longest[4097];
-        const char *const bad[] = { "",        "a",        "./a",  "..",       "../a",  "/../a",
+        const char *const bad[] = { "",        "a",       "./a", "..",        "../a", "/../a",
                                     "/a/../b", "/a/b/..", "/..", "/a/../../", longest };
 
         memset(longest, 'x', sizeof(longest) - 1);
@@ -206,7 +208,8 @@ static void replace(struct strbuf *bytes, const char *from, const char *to, size
 
 static void a_string_with_a_nul_byte_is_refused(void **state)
 {
-        static const char *const places[] = { "/directory", "/srv/data", "/code/main.py", "EMPTY=" };
+        static const char *const places[] = { "/directory", "/srv/data", "/code/main.py",
+                                              "EMPTY=" };
 
         for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
                 AUTO_STRBUF struct strbuf bytes = { 0 };
@@ -245,15 +248,18 @@ static const char *claim(uint32_t count)
 
 static void impossible_lists_are_refused(void **state)
 {
-        static const uint32_t counts[] = { 1, 1000, PLAN_LIST_MAX - 1, PLAN_LIST_MAX, PLAN_LIST_MAX + 1,
-                                           INT32_MAX, UINT32_MAX - 1, UINT32_MAX };
+        static const uint32_t counts[] = {
+                1,         1000,           PLAN_LIST_MAX - 1, PLAN_LIST_MAX, PLAN_LIST_MAX + 1,
+                INT32_MAX, UINT32_MAX - 1, UINT32_MAX
+        };
 
         for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
                 assert_non_null(claim(counts[i]));
         assert_null(claim(0));
 }
 
-/* Full lists: every count of arguments around the maximum either fits with its NULL or is refused. */
+/* Full lists: every count of arguments around the maximum either fits with its NULL or is refused.
+ */
 static void the_longest_list_still_has_its_end(void **state)
 {
         const char **items = mem_alloc(((size_t)PLAN_LIST_MAX + 1) * sizeof(*items));
