@@ -92,3 +92,13 @@ def test_suites_in_the_machine(machines, name, capsys):
     print(done.stderr[-4000:])
     assert done.returncode == 0, f"{name}: exit {done.returncode}: {line}"
     assert passed > 0, f"{name}: no test ran"
+
+
+def test_an_ordinary_session_gets_control_groups_of_its_own():
+    """A login session may make no groups; the program asks the user's service manager for a scope."""
+    script = ("build/src/cli/sandbox run --json -l python -c 'print(42)'; "
+              "SANDBOX_SCOPE=off build/src/cli/sandbox run --json -l python -c 'print(42)'")
+    done = run_in_vm("--systemd", "--", "sh", "-c", script, timeout=BOOT_SECONDS * 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    mechanisms = re.findall(r'"name": "memory",\s*"state": "enforced",\s*"by": "([a-z0-9-]+)"', done.stdout)
+    assert mechanisms == ["cgroup-v2", "monitor"], done.stdout
