@@ -1,5 +1,6 @@
 #include "backend/run.h"
 #include "base/fd.h"
+#include "base/message.h"
 #include "kernel/sys.h"
 
 #include <errno.h>
@@ -77,30 +78,14 @@ static void keep_report(struct run *run, const struct report *report)
 int run_receive(struct run *run)
 {
         struct report report;
-        struct iovec part = { .iov_base = &report, .iov_len = sizeof(report) };
-        union {
-                char bytes[CMSG_SPACE(sizeof(int) * REPORT_PLACES_MAX)];
-                struct cmsghdr align;
-        } control;
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = control.bytes,
-                                  .msg_controllen = sizeof(control.bytes) };
-        ssize_t n = recvmsg(run->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        struct cmsghdr *header;
         int fds[REPORT_PLACES_MAX];
         size_t count = 0;
+        int r = message_receive(run->socket, MSG_DONTWAIT, &report, sizeof(report), fds,
+                                REPORT_PLACES_MAX, &count);
 
-        if (n < 0 && errno == ECONNRESET)
-                return 0;
-        if (n <= 0)
-                return (int)n;
-        header = CMSG_FIRSTHDR(&message);
-        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-                count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-                memcpy(fds, CMSG_DATA(header), count * sizeof(int));
-        }
-        if (n != (ssize_t)sizeof(report) || report.magic != REPORT_MAGIC) {
+        if (r <= 0)
+                return r;
+        if (report.magic != REPORT_MAGIC) {
                 for (size_t i = 0; i < count; i++)
                         fd_close(fds[i]);
                 errno = EPROTO;

@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 #include "backend/child.h"
 #include "base/fd.h"
+#include "base/message.h"
 #include "base/mem.h"
 #include "kernel/sys.h"
 
@@ -79,27 +80,10 @@ static void add_group(const struct cgroup_site *site, struct run *run, struct pl
                 }
 }
 
-/* Sends a message with descriptors. */
 static int send_parcel(int socket, const void *data, size_t length, const int *fds, int count,
                        struct error *err)
 {
-        struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = length };
-        size_t size = sizeof(int) * (size_t)count;
-        union {
-                char bytes[CMSG_SPACE(sizeof(int) * ORDER_FDS_MAX)];
-                struct cmsghdr align;
-        } control = { 0 };
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = control.bytes,
-                                  .msg_controllen = CMSG_SPACE(size) };
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(size);
-        memcpy(CMSG_DATA(header), fds, size);
-        if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+        if (message_send(socket, data, length, fds, (size_t)count) < 0)
                 return error_set_errno(err, "send the order to the helper");
         return 0;
 }

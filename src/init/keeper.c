@@ -1,6 +1,7 @@
 /* What the keepers of both kinds do once the guest runs: reap, pass signals on, report the end. */
 #include "init/init.h"
 #include "base/fd.h"
+#include "base/message.h"
 #include "kernel/caps.h"
 #include "kernel/sys.h"
 
@@ -15,48 +16,24 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-
-/* Receives the descriptors of the groups; the count, or -1 with errno. */
-static int receive_entry(int ret_fds[ENTRY_FDS_MAX])
-{
-        struct entry entry = { 0 };
-        struct iovec part = { .iov_base = &entry, .iov_len = sizeof(entry) };
-        union {
-                char bytes[CMSG_SPACE(sizeof(int) * ENTRY_FDS_MAX)];
-                struct cmsghdr align;
-        } control;
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = control.bytes,
-                                  .msg_controllen = sizeof(control.bytes) };
-        ssize_t n = recvmsg(HELPER_SOCKET, &message, MSG_CMSG_CLOEXEC);
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-        size_t count;
-
-        if (n == 0)
-                _exit(1); /* the supervisor changed its mind */
-        if (n != (ssize_t)sizeof(entry) || entry.magic != ENTRY_MAGIC || !header ||
-            header->cmsg_type != SCM_RIGHTS) {
-                errno = n < 0 ? errno : EPROTO;
-                return -1;
-        }
-        count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        memcpy(ret_fds, CMSG_DATA(header), count * sizeof(int));
-        return (int)count;
-}
 
 int keeper_enter_groups(struct init *init)
 {
         int fds[ENTRY_FDS_MAX];
-        int count = init->plan.join_count ? receive_entry(fds) : 0;
+        struct entry entry;
+        size_t count = 0;
+        int r = init->plan.join_count ? message_receive(HELPER_SOCKET, 0, &entry, sizeof(entry),
+                                                        fds, ENTRY_FDS_MAX, &count)
+                                      : 1;
 
-        if (count != (int)init->plan.join_count) {
-                errno = count < 0 ? errno : EPROTO;
+        if (r == 0)
+                _exit(1); /* the supervisor changed its mind */
+        if (r < 0 || count != init->plan.join_count || (count > 0 && entry.magic != ENTRY_MAGIC)) {
+                errno = r < 0 ? errno : EPROTO;
                 return -1;
         }
-        for (int i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++) {
                 if (fd_write_all(fds[i], "0", 1) < 0)
                         return -1;
                 fd_close(fds[i]);

@@ -1,6 +1,7 @@
 /* The warden; see init.h for who is who. */
 #include "init/init.h"
 #include "base/fd.h"
+#include "base/message.h"
 #include "base/tree.h"
 #include "kernel/sys.h"
 
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,28 +27,15 @@ static _Noreturn void refuse_order(struct init *init, int sys_errno, const char 
 /* Receives the order and the descriptors that come with it; the plan's is the first. */
 static void receive_order(struct init *init, struct order *ret_order)
 {
-        struct iovec part = { .iov_base = ret_order, .iov_len = sizeof(*ret_order) };
-        union {
-                char bytes[CMSG_SPACE(sizeof(order_fds))];
-                struct cmsghdr align;
-        } control;
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = control.bytes,
-                                  .msg_controllen = sizeof(control.bytes) };
-        ssize_t n = recvmsg(HELPER_SOCKET, &message, MSG_CMSG_CLOEXEC);
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         size_t count = 0;
+        int r = message_receive(HELPER_SOCKET, 0, ret_order, sizeof(*ret_order), order_fds,
+                                ORDER_FDS_MAX, &count);
 
-        if (n == 0)
+        if (r == 0)
                 _exit(1); /* the supervisor changed its mind */
-        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-                count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        if (n != (ssize_t)sizeof(*ret_order) || ret_order->magic != ORDER_MAGIC ||
-            (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) || count != ret_order->fd_count ||
-            count < ORDER_FIXED_FDS || count > ORDER_FDS_MAX)
-                refuse_order(init, n < 0 ? errno : EPROTO, "order");
-        memcpy(order_fds, CMSG_DATA(header), count * sizeof(int));
+        if (r < 0 || ret_order->magic != ORDER_MAGIC || count != ret_order->fd_count ||
+            count < ORDER_FIXED_FDS)
+                refuse_order(init, r < 0 ? errno : EPROTO, "order");
 }
 
 static void decode_plan(struct init *init, const struct order *order)

@@ -7,12 +7,12 @@
  */
 #include "init/init.h"
 #include "base/fd.h"
+#include "base/message.h"
 #include "kernel/sys.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -21,31 +21,6 @@ enum { MAKER_STACK = 32 << 10 };
 struct answer {
         int sys_errno; /* 0: a descriptor of the namespace comes along */
 };
-
-/* Sends the answer, with the descriptor where there is one. */
-static void send_answer(int socket, struct answer answer, int fd)
-{
-        struct iovec part = { .iov_base = &answer, .iov_len = sizeof(answer) };
-        union {
-                char bytes[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control = { 0 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-        if (answer.sys_errno == 0) {
-                struct cmsghdr *header;
-
-                message.msg_control = control.bytes;
-                message.msg_controllen = sizeof(control.bytes);
-                header = CMSG_FIRSTHDR(&message);
-                header->cmsg_level = SOL_SOCKET;
-                header->cmsg_type = SCM_RIGHTS;
-                header->cmsg_len = CMSG_LEN(sizeof(int));
-                memcpy(CMSG_DATA(header), &fd, sizeof(int));
-        }
-        (void)sendmsg(socket, &message,
-                      MSG_NOSIGNAL); /* the keeper sees the end of the connection */
-}
 
 static int make_namespace(void *argument)
 {
@@ -57,7 +32,8 @@ static int make_namespace(void *argument)
                 answer.sys_errno = errno;
         else if ((fd = openat(init->host_proc, "self/ns/net", O_RDONLY | O_CLOEXEC)) < 0)
                 answer.sys_errno = errno;
-        send_answer(init->network_pair[1], answer, fd);
+        /* Where that fails, the keeper sees the end of the connection. */
+        (void)message_send(init->network_pair[1], &answer, sizeof(answer), &fd, fd >= 0);
         _exit(0);
 }
 
@@ -78,31 +54,20 @@ int network_begin(struct init *init)
 int network_enter(struct init *init)
 {
         struct answer answer = { .sys_errno = EPIPE };
-        struct iovec part = { .iov_base = &answer, .iov_len = sizeof(answer) };
-        union {
-                char bytes[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control;
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = control.bytes,
-                                  .msg_controllen = sizeof(control.bytes) };
-        struct cmsghdr *header;
         AUTO_CLOSE int fd = -1;
+        size_t count = 0;
 
         if (init->network_pair[0] < 0)
                 return 0;
-        if (recvmsg(init->network_pair[0], &message, MSG_CMSG_CLOEXEC) < 0)
+        if (message_receive(init->network_pair[0], 0, &answer, sizeof(answer), &fd, 1, &count) < 0)
                 return -1;
         (void)waitpid(init->network_maker, NULL,
                       __WALL); /* ours, or the warden's and not to be waited for */
         fd_close(init->network_pair[0]);
-        header = CMSG_FIRSTHDR(&message);
-        if (answer.sys_errno || !header || header->cmsg_type != SCM_RIGHTS) {
+        if (answer.sys_errno || count != 1) {
                 errno = answer.sys_errno ? answer.sys_errno : EPIPE;
                 return -1;
         }
-        memcpy(&fd, CMSG_DATA(header), sizeof(int));
         if (setns(fd, CLONE_NEWNET) < 0)
                 return -1;
         return init->plan.network == PLAN_NETWORK_LOCALHOST ? namespace_loopback_up() : 0;

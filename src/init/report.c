@@ -1,36 +1,17 @@
 #include "init/init.h"
-#include "base/mem.h"
+#include "base/message.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count)
 {
-        struct iovec part = { .iov_base = &init->report, .iov_len = sizeof(init->report) };
-        union {
-                char bytes[CMSG_SPACE(sizeof(int) * REPORT_PLACES_MAX)];
-                struct cmsghdr align;
-        } control = { 0 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-        if (fd_count > 0) {
-                struct cmsghdr *header;
-
-                message.msg_control = control.bytes;
-                message.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)fd_count);
-                header = CMSG_FIRSTHDR(&message);
-                header->cmsg_level = SOL_SOCKET;
-                header->cmsg_type = SCM_RIGHTS;
-                header->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)fd_count);
-                memcpy(CMSG_DATA(header), fds, sizeof(int) * (size_t)fd_count);
-        }
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
         /* A supervisor that is gone hears nothing; its death is seen elsewhere. */
-        while (sendmsg(HELPER_SOCKET, &message, MSG_NOSIGNAL) < 0 && errno == EINTR)
-                ;
+        (void)message_send(HELPER_SOCKET, &init->report, sizeof(init->report), fds,
+                           (size_t)fd_count);
 }
 
 _Noreturn void report_failure(struct init *init, enum stage stage, int sys_errno)

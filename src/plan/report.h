@@ -24,7 +24,12 @@ const char *stage_sentence(enum stage stage);
 /* The helper's only argument, where it may make a network namespace before it has its order. */
 #define HELPER_HINT_NETWORK "network"
 
-enum { ORDER_MAGIC = 0x6f786273, ORDER_FIXED_FDS = 4, ORDER_FDS_MAX = 32, HELPER_SOCKET = 3 };
+enum {
+        ORDER_MAGIC = 0x6f786273,
+        ORDER_FIXED_FDS = 4,
+        ORDER_FDS_MAX = 32 /* MESSAGE_FDS_MAX */,
+        HELPER_SOCKET = 3
+};
 
 enum { ENTRY_MAGIC = 0x65786273, ENTRY_FDS_MAX = 4 };
 
