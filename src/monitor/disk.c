@@ -3,13 +3,14 @@
 #include "monitor/watch.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "kernel/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 enum { TREE_ENTRIES_MAX = 200000, TREE_DEPTH_MAX = 64, TMPFS = 0x01021994 };
 
@@ -20,29 +21,26 @@ struct measure {
         bool incomplete; /* too deep, too many, or closed to us: what is there cannot be told */
 };
 
-/* Opens a directory below another. One that the guest closed to us, who are its user, is opened up
- * once the guest is dead; while it lives, that is left for later. */
-static int open_below(struct measure *measure, int dirfd, const char *name, mode_t mode)
+/* Opens a directory by its bare name below another: a name that became a link is not followed. One
+ * that the guest closed to us, who are its user, is opened up once the guest is dead; -2 while it
+ * lives. */
+static int open_below(const struct measure *measure, int dirfd, const char *name, mode_t mode)
 {
-        const uint64_t beneath =
-                SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_XDEV;
-        int fd = sys_openat2(dirfd, name, O_RDONLY | O_DIRECTORY, beneath);
+        const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        int fd = openat(dirfd, name, flags);
 
         if (fd >= 0 || errno != EACCES)
                 return fd;
-        if (!measure->is_over) {
-                errno = EXDEV;
-                return -1;
-        }
-        if (fchmodat(dirfd, name, (mode & 07777) | 0700, 0) < 0)
-                return -1;
-        return sys_openat2(dirfd, name, O_RDONLY | O_DIRECTORY, beneath);
+        if (!measure->is_over)
+                return -2;
+        return fchmodat(dirfd, name, (mode & 07777) | 0700, 0) < 0 ? -1
+                                                                   : openat(dirfd, name, flags);
 }
 
 /* Bytes below a directory that a guest may be changing: no link followed, no other file system. */
-static void measure_tree(struct measure *measure, int dirfd, int depth)
+static void measure_tree(struct measure *measure, int dirfd, dev_t device, int depth)
 {
-        int copy = sys_openat2(dirfd, ".", O_RDONLY | O_DIRECTORY, SYS_RESOLVE_BENEATH);
+        int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
         struct dirent *entry;
 
@@ -55,23 +53,22 @@ static void measure_tree(struct measure *measure, int dirfd, int depth)
                 return;
         }
         while (!measure->incomplete && (entry = readdir(dir))) {
+                AUTO_CLOSE int below = -1;
                 struct stat st;
 
                 if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-                    fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        continue; /* removed meanwhile */
+                    fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+                    st.st_dev != device)
+                        continue; /* removed meanwhile, or not of this disk */
                 measure->incomplete = ++measure->entries > TREE_ENTRIES_MAX;
                 measure->bytes += (uint64_t)st.st_blocks * 512;
-                if (S_ISDIR(st.st_mode)) {
-                        AUTO_CLOSE int below =
-                                open_below(measure, dirfd, entry->d_name, st.st_mode);
-
-                        if (below >= 0)
-                                measure_tree(measure, below, depth + 1);
-                        else if (errno != EXDEV &&
-                                 fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                                measure->incomplete = true;
-                }
+                if (!S_ISDIR(st.st_mode))
+                        continue;
+                below = open_below(measure, dirfd, entry->d_name, st.st_mode);
+                if (below >= 0)
+                        measure_tree(measure, below, device, depth + 1);
+                else if (below == -1 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+                        measure->incomplete = true;
         }
         (void)closedir(dir);
 }
@@ -83,9 +80,13 @@ bool monitor_measure(const int *dir_fds, size_t count, bool is_over, uint64_t *r
         for (size_t i = 0; i < count; i++) {
                 struct stat st;
 
-                if (is_over && fstat(dir_fds[i], &st) == 0 && (st.st_mode & 0700) != 0700)
+                if (fstat(dir_fds[i], &st) < 0) {
+                        measure.incomplete = true;
+                        break;
+                }
+                if (is_over && (st.st_mode & 0700) != 0700)
                         (void)fchmod(dir_fds[i], (st.st_mode & 07777) | 0700);
-                measure_tree(&measure, dir_fds[i], 0);
+                measure_tree(&measure, dir_fds[i], st.st_dev, 0);
         }
         *ret_bytes = measure.bytes;
         return !measure.incomplete;
