@@ -12,9 +12,37 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+/* A caller inside a chroot has a root that is no mount, which the kernel wants for what follows.
+ * With CAP_SYS_CHROOT a chroot is no wall: from a directory above one's root one climbs to the
+ * namespace's. This is our own mount namespace, and no path is opened up there but the one that is
+ * passed on. */
+static int leave_chroot(void)
+{
+        AUTO_CLOSE int here = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        struct stat now, above;
+
+        if (here < 0 || chroot("/proc") < 0 || fchdir(here) < 0)
+                return -1;
+        do
+                if (stat(".", &now) < 0 || chdir("..") < 0 || stat(".", &above) < 0)
+                        return -1;
+        while (now.st_ino != above.st_ino || now.st_dev != above.st_dev);
+        return chroot(".");
+}
+
 int mount_make_private(void)
 {
-        return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+        AUTO_CLOSE int root = -1;
+
+        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+                return 0;
+        if (errno != EINVAL)
+                return -1;
+        root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0 || leave_chroot() < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                return -1;
+        /* Back in: the paths of the plan are meant from there. */
+        return fchdir(root) < 0 || chroot(".") < 0 ? -1 : 0;
 }
 
 static uint64_t attributes_of(enum mount_mode mode)
@@ -124,9 +152,14 @@ int mount_bind_system(const char *source, const char *target)
 
 int mount_pivot(void)
 {
+        AUTO_CLOSE int new_root = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
         /* The new root is put over the old one, which is then below us and is let go: no directory
          * for the old root is needed. */
-        if (sys_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+        if (sys_pivot_root(".", ".") < 0 && (errno != EINVAL || leave_chroot() < 0 ||
+                                             fchdir(new_root) < 0 || sys_pivot_root(".", ".") < 0))
+                return -1;
+        if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
                 return -1;
         return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
                      NULL);
