@@ -57,6 +57,7 @@ static void keep_report(struct run *run, const struct report *report)
         case REPORT_READY:
                 run->ready = *report;
                 run->is_ready = true;
+                run->asks_forks = run->fork_fd >= 0;
                 break;
         case REPORT_EXITED:
                 run->exited = *report;

@@ -32,6 +32,7 @@ struct run {
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
+        bool asks_forks; /* the descriptor that asks about new processes came */
 };
 
 void run_init(struct run *run);

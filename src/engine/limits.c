@@ -1,7 +1,10 @@
 /* Limits: by which mechanism each can be held here, and, after the run, by which it was. */
 #include "engine/passage.h"
 
+#include <sys/vfs.h>
 #include <unistd.h>
+
+enum { TMPFS = 0x01021994 };
 
 static bool has_controller(const struct passage *passage, enum cgroup_controller controller)
 {
@@ -72,7 +75,7 @@ static void describe_processes(struct result *result, const struct run *run,
         else if (run->group.dir_fds[CGROUP_PIDS] >= 0)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_MISSING, NULL,
                                       "the group's limit reads %llu", (unsigned long long)set);
-        else if (run->ready.seen & PROTECTION_BIT(SECCOMP))
+        else if (run->asks_forks)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "%s",
                                       has_rlimit ? "asked before each new one, and by RLIMIT_NPROC"
                                                  : "asked before each new one");
@@ -97,13 +100,36 @@ static void describe_cpus(struct passage *passage, const struct run *run,
                         result, PROTECTION_CPUS, STATE_MISSING, NULL,
                         "without a control group only whole CPUs can be held: pinned to %u",
                         pinned);
-        else if (run->ready.skipped[STAGE_AFFINITY] || !(run->ready.seen & PROTECTION_BIT(SECCOMP)))
+        else if (!(run->ready.seen & PROTECTION_BIT(CPUS)) ||
+                 !(run->ready.seen & PROTECTION_BIT(SECCOMP)))
                 result_set_protection(result, PROTECTION_CPUS, STATE_MISSING, NULL,
                                       "the program could change it");
         else
                 result_set_protection(result, PROTECTION_CPUS, STATE_ENFORCED, "affinity",
                                       "pinned to %u CPU%s", pinned,
                                       pinned == 1 ? "" : "s, in whole ones");
+}
+
+/* The size and number of files that the run's own file system really has. */
+static void describe_memory_disk(struct result *result, const struct run *run,
+                                 const struct limits *limits)
+{
+        struct statfs fs;
+        uint64_t bytes;
+
+        if (run->workspace_fd < 0 || fstatfs(run->workspace_fd, &fs) < 0) {
+                result_set_protection(result, PROTECTION_DISK, STATE_MISSING, NULL,
+                                      "it could not be read back");
+                return;
+        }
+        /* The kernel counts in pages and rounds up. */
+        bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
+        if (fs.f_type == TMPFS && fs.f_files > 0 && bytes > 0 &&
+            bytes < limits->disk_bytes + (uint64_t)fs.f_bsize)
+                result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "tmpfs", "%s", "");
+        else
+                result_set_protection(result, PROTECTION_DISK, STATE_MISSING, NULL,
+                                      "its size reads %llu", (unsigned long long)bytes);
 }
 
 void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits)
@@ -124,7 +150,7 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
                            passage->engine->identity.uid_span > 0 || container);
         describe_cpus(passage, run, limits, by);
         if (container && passage->counted_count == 0)
-                result_set_protection(result, PROTECTION_DISK, STATE_ENFORCED, "tmpfs", "%s", "");
+                describe_memory_disk(result, run, limits);
         else if (passage->counted_count > 0 && !passage->disk_is_known)
                 result_set_protection(result, PROTECTION_DISK, STATE_MISSING, NULL,
                                       "a writable directory of the host cannot be measured");

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -126,6 +127,15 @@ static uint64_t namespaces_that_differ(const struct init *init)
         return namespace_changed(init->outer_namespaces, now);
 }
 
+/* Pinned to no more CPUs than the plan says; not asked where a group or nothing holds the share. */
+static bool cpus_are_pinned(const struct init *init)
+{
+        cpu_set_t now;
+
+        return init->plan.pin_cpus > 0 && sched_getaffinity(0, sizeof(now), &now) == 0 &&
+               (uint32_t)CPU_COUNT(&now) <= init->plan.pin_cpus;
+}
+
 uint64_t verify_protections(const struct init *init)
 {
         bool container = init->plan.kind == PLAN_CONTAINER;
@@ -144,6 +154,7 @@ uint64_t verify_protections(const struct init *init)
                 { only_streams_are_open(init), PROTECTION_DESCRIPTORS },
                 { session_is_own(), PROTECTION_SESSION },
                 { limit_is(RLIMIT_CORE, 0), PROTECTION_CORE_DUMPS },
+                { cpus_are_pinned(init), PROTECTION_CPUS },
         };
 
         seen = namespaces_that_differ(init);
