@@ -206,9 +206,11 @@ _Noreturn void keeper_run(struct init *init)
                 int signal = sigwaitinfo(&signals, &info), status;
                 pid_t pid;
 
-                /* Orders come from outside the pid namespace, where the sender has no number; what
-                 * the guest sends us is nothing. */
-                if (init->plan.kind == PLAN_CONTAINER && signal != SIGCHLD && info.si_pid != 0)
+                /* Orders come from outside the pid namespace, where the sender has no number. What
+                 * the guest sends us is nothing, also when it queues a signal with a false sender:
+                 * only the kernel may write SI_USER. */
+                if (init->plan.kind == PLAN_CONTAINER && signal != SIGCHLD &&
+                    (info.si_code != SI_USER || info.si_pid != 0))
                         continue;
                 if (signal == SIGINT && init->plan.kind == PLAN_LOCAL)
                         (void)kill_children(init);
