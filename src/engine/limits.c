@@ -179,3 +179,23 @@ void limits_list(const struct limits *limits, struct result *result)
         for (size_t i = 0; i < result->limit_count; i++)
                 result->limits[i] = all[i];
 }
+
+void limits_lay_over(struct limits *limits, const struct language_limits *given)
+{
+        const struct {
+                uint64_t *to;
+                uint64_t given;
+        } rows[] = {
+                { &limits->timeout_ms, given->timeout_ms },
+                { &limits->cpu_time_ms, given->timeout_ms },
+                { &limits->cpu_time_ms, given->cpu_time_ms },
+                { &limits->memory_bytes, given->memory_bytes },
+                { &limits->processes, given->processes },
+                { &limits->disk_bytes, given->disk_bytes },
+                { &limits->open_files, given->open_files },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (rows[i].given)
+                        *rows[i].to = rows[i].given;
+}

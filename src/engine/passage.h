@@ -57,6 +57,8 @@ int limits_check(const struct passage *passage, const struct limits *limits, str
 uint32_t limits_pinned_cpus(const struct passage *passage, const struct limits *limits);
 void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits);
 void limits_list(const struct limits *limits, struct result *result);
+/* Lays what a language file gives over the limits. A timeout alone bounds the CPU time as well. */
+void limits_lay_over(struct limits *limits, const struct language_limits *given);
 
 /* message.c: the sentence for a person. */
 void message_compose(struct passage *passage);

@@ -108,17 +108,9 @@ static int fetch_program(struct passage *passage, int workspace_fd, struct error
 
 static struct limits compiler_limits(const struct passage *passage)
 {
-        const struct language_compile *compile = &passage->language->compile;
         struct limits limits = passage->policy.limits;
 
-        if (compile->timeout_ms)
-                limits.timeout_ms = limits.cpu_time_ms = compile->timeout_ms;
-        if (compile->memory_bytes)
-                limits.memory_bytes = compile->memory_bytes;
-        if (compile->processes)
-                limits.processes = compile->processes;
-        if (compile->disk_bytes)
-                limits.disk_bytes = compile->disk_bytes;
+        limits_lay_over(&limits, &passage->language->compile.limits);
         limits.stdout_bytes = limits.stderr_bytes = COMPILER_OUTPUT_MAX;
         return limits;
 }

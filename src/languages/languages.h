@@ -7,7 +7,7 @@
  *
  * In commands, {tool} is the interpreter or compiler that was found, {file} the code's path inside
  * the sandbox, {output} the compiled program's, and {args} the program's arguments (appended when
- * absent).
+ * absent). enum language_placeholder has them all.
  */
 #ifndef LANGUAGES_LANGUAGES_H
 #define LANGUAGES_LANGUAGES_H
@@ -18,15 +18,59 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All lists are NULL-terminated; an absent list is an empty one, never NULL. */
-struct language_compile {
-        const char *const *command; /* empty: the language is not compiled */
-        const char *output;         /* file name of the compiled program */
-        const char *const *paths;   /* visible to the compiler, beside `paths` of the language */
-        uint64_t timeout_ms;        /* 0: as the policy says */
-        uint64_t memory_bytes;      /* 0: as the policy says */
+/* What is replaced in commands, and, where it makes sense, in values of `env` and in `paths`. */
+#define LANGUAGE_PLACEHOLDERS(X)                                                                   \
+        X(TOOL, "tool")             /* the interpreter or compiler that was found */               \
+        X(ROOT, "root")             /* the directory above the `bin` that holds it */              \
+        X(FILE, "file")             /* the code's file */                                          \
+        X(OUTPUT, "output")         /* what was, or is to be, compiled */                          \
+        X(ARGS, "args")             /* the program's arguments; a word of its own */               \
+        X(WORKSPACE, "workspace")   /* where the program starts */                                 \
+        X(PREPARED, "prepared")     /* the directory that `prepare` fills */                       \
+        X(DIR, "dir")               /* project: its directory */                                   \
+        X(ENTRY, "entry")           /* project: the file to start with */                          \
+        X(SOURCES, "sources")       /* project: its files with an extension of the language; a     \
+                                     * word of its own */                                          \
+        X(MEMORY_MIB, "memory_mib") /* the memory limit of the step */                             \
+        X(HEAP_MIB, "heap_mib")     /* the part of it that `heap` gives to the program */
+
+enum language_placeholder {
+#define X(id, name) PLACEHOLDER_##id,
+        LANGUAGE_PLACEHOLDERS(X)
+#undef X
+                PLACEHOLDER_COUNT
+};
+
+/* Which one `text` is, braces included; PLACEHOLDER_COUNT when none. */
+enum language_placeholder language_placeholder(const char *text, size_t length);
+
+/* 0: not given, so that whatever stands below decides. */
+struct language_limits {
+        uint64_t timeout_ms;
+        uint64_t cpu_time_ms;
+        uint64_t memory_bytes;
         uint64_t processes;
         uint64_t disk_bytes;
+        uint64_t open_files;
+};
+
+/* All lists are NULL-terminated; an absent list is an empty one, never NULL. */
+struct language_compile {
+        const char *const *command; /* empty: there is no such step */
+        /* Name of what is made: a file, or a directory when it ends with '/'. NULL in `prepare`. */
+        const char *output;
+        const char *const *paths;      /* visible in this step, beside `paths` of the language */
+        const char *const *env;        /* "K=V", over `env` of the language */
+        struct language_limits limits; /* over those of the policy */
+};
+
+/* A directory of sources instead of a single file. */
+struct language_project {
+        const char *const
+                *markers; /* relative paths: a directory with one of them is of this kind */
+        const char *const *entries; /* relative paths of the file to start with, best first */
+        struct language_compile compile;
+        const char *const *run; /* empty: as for a single file */
 };
 
 struct language {
@@ -45,11 +89,18 @@ struct language {
         const char *file;         /* name of the code's file: "main.py" */
         bool executable;          /* the code's file is the program: mode 0755 */
         bool full_proc;           /* needs the system-wide files of /proc (masked), not only pids */
+        struct language_limits limits; /* defaults that suit it, below every policy */
+        uint64_t heap_percent;         /* of the memory limit: {heap_mib}; 0: none */
         struct language_compile compile;
-        const char *const *run;           /* command */
-        const char *const *env;           /* "K=V" */
-        const char *const *syntax_errors; /* what a message about a syntax error begins with */
-        const char *warm;                 /* "none", "fork" or "once" */
+        struct language_compile prepare; /* once per toolchain: fills the directory {prepared} */
+        struct language_project project;
+        const char *const *run; /* command */
+        const char *const *env; /* "K=V" */
+        /* Patterns of the lines in which the tool tells what is wrong: see languages_errors.h. */
+        const char *const *syntax_errors;
+        const char *const *compile_errors;
+        const char *const *error_lines;
+        const char *warm;    /* "none", "fork" or "once" */
         const char *hello;   /* a program that prints "hello" and a newline; NULL without a tool */
         const char *failing; /* a program that ends with a non-zero exit code; NULL likewise */
 };

@@ -3,7 +3,24 @@
 #include "base/str.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+
+static const char *const placeholder_names[] = {
+#define X(id, name) [PLACEHOLDER_##id] = "{" name "}",
+        LANGUAGE_PLACEHOLDERS(X)
+#undef X
+};
+
+enum language_placeholder language_placeholder(const char *text, size_t length)
+{
+        unsigned found = 0;
+
+        while (found < PLACEHOLDER_COUNT && (strlen(placeholder_names[found]) != length ||
+                                             memcmp(placeholder_names[found], text, length) != 0))
+                found++;
+        return (enum language_placeholder)found;
+}
 
 static bool consists_of(const char *text, const char *characters)
 {
@@ -50,6 +67,18 @@ static const char *refuse_path(const char *text)
                 part += length + 1;
         }
         return NULL;
+}
+
+/* A path of the system, or one below the directory that the tool was installed to. That directory
+ * itself may be /usr: it is never meant as a whole. */
+static const char *refuse_visible(const char *text)
+{
+        static const char root[] = "{root}";
+
+        if (!str_has_prefix(text, root))
+                return refuse_path(text);
+        return text[strlen(root)] == '/' ? refuse_path(text + strlen(root))
+                                         : "must name something below {root}";
 }
 
 static const char *refuse_candidate(const char *text)
@@ -104,19 +133,42 @@ static const char *refuse_empty(const char *text)
         return *text ? NULL : "must not be empty";
 }
 
+/* A file, or a directory: that one ends with a slash. */
+static const char *refuse_output(const char *text)
+{
+        char name[LANGUAGE_NAME_MAX + 2];
+        size_t length = strlen(text);
+
+        if (length < 2 || length >= sizeof(name) || text[length - 1] != '/')
+                return refuse_file_name(text);
+        memcpy(name, text, length - 1);
+        name[length - 1] = '\0';
+        return refuse_file_name(name);
+}
+
+/* A file below the directory of a project. */
+static const char *refuse_relative(const char *text)
+{
+        char absolute[LANGUAGE_PATH_MAX + 2];
+
+        if (!*text || strlen(text) > LANGUAGE_PATH_MAX)
+                return "must be a path of up to 255 bytes";
+        (void)snprintf(absolute, sizeof(absolute), "/%s", text);
+        return refuse_path(absolute) ? "must be a path below the project, without '.' and '..'"
+                                     : NULL;
+}
+
 /* A word in braces that we would not replace is a slip of the pen, not an argument. */
 static const char *refuse_argument(const char *text)
 {
-        static const char *const known[] = { "{tool}", "{file}", "{output}", "{args}" };
-        size_t length = strlen(text);
+        for (const char *brace = strchr(text, '{'); brace; brace = strchr(brace + 1, '{')) {
+                size_t length = strspn(brace + 1, "abcdefghijklmnopqrstuvwxyz_");
 
-        if (length < 3 || text[0] != '{' || text[length - 1] != '}' ||
-            strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_") != length - 2)
-                return NULL;
-        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-                if (str_equal(text, known[i]))
-                        return NULL;
-        return "must be {tool}, {file}, {output} or {args}";
+                if (length > 0 && brace[length + 1] == '}' &&
+                    language_placeholder(brace, length + 2) == PLACEHOLDER_COUNT)
+                        return "holds a word in braces that is no placeholder";
+        }
+        return NULL;
 }
 
 #define REQUIRED true
@@ -137,19 +189,52 @@ static const struct language_key find_keys[] = {
         END,
 };
 
-static const struct language_key limit_keys[] = {
-        KEY("timeout", DURATION, OPTIONAL, compile.timeout_ms, NULL),
-        KEY("memory", SIZE, OPTIONAL, compile.memory_bytes, NULL),
-        KEY("processes", COUNT, OPTIONAL, compile.processes, NULL),
-        KEY("disk", SIZE, OPTIONAL, compile.disk_bytes, NULL),
-        END,
-};
+#define LIMIT_KEYS(place_)                                                                         \
+        {                                                                                          \
+                KEY("timeout", DURATION, OPTIONAL, place_.timeout_ms, NULL),                       \
+                        KEY("cpu_time", DURATION, OPTIONAL, place_.cpu_time_ms, NULL),             \
+                        KEY("memory", SIZE, OPTIONAL, place_.memory_bytes, NULL),                  \
+                        KEY("processes", COUNT, OPTIONAL, place_.processes, NULL),                 \
+                        KEY("disk", SIZE, OPTIONAL, place_.disk_bytes, NULL),                      \
+                        KEY("open_files", COUNT, OPTIONAL, place_.open_files, NULL), END,          \
+        }
+
+static const struct language_key limit_keys[] = LIMIT_KEYS(limits);
+static const struct language_key compile_limit_keys[] = LIMIT_KEYS(compile.limits);
+static const struct language_key prepare_limit_keys[] = LIMIT_KEYS(prepare.limits);
+static const struct language_key project_limit_keys[] = LIMIT_KEYS(project.compile.limits);
 
 static const struct language_key compile_keys[] = {
         KEY("command", LIST, REQUIRED, compile.command, refuse_argument),
-        KEY("output", STRING, REQUIRED, compile.output, refuse_file_name),
-        KEY("paths", LIST, OPTIONAL, compile.paths, refuse_path),
-        MAPPING("limits", limit_keys),
+        KEY("output", STRING, REQUIRED, compile.output, refuse_output),
+        KEY("paths", LIST, OPTIONAL, compile.paths, refuse_visible),
+        KEY("env", ENV, OPTIONAL, compile.env, refuse_variable),
+        MAPPING("limits", compile_limit_keys),
+        END,
+};
+
+static const struct language_key prepare_keys[] = {
+        KEY("command", LIST, REQUIRED, prepare.command, refuse_argument),
+        KEY("paths", LIST, OPTIONAL, prepare.paths, refuse_visible),
+        KEY("env", ENV, OPTIONAL, prepare.env, refuse_variable),
+        MAPPING("limits", prepare_limit_keys),
+        END,
+};
+
+static const struct language_key project_compile_keys[] = {
+        KEY("command", LIST, REQUIRED, project.compile.command, refuse_argument),
+        KEY("output", STRING, REQUIRED, project.compile.output, refuse_output),
+        KEY("paths", LIST, OPTIONAL, project.compile.paths, refuse_visible),
+        KEY("env", ENV, OPTIONAL, project.compile.env, refuse_variable),
+        MAPPING("limits", project_limit_keys),
+        END,
+};
+
+static const struct language_key project_keys[] = {
+        KEY("markers", LIST, OPTIONAL, project.markers, refuse_relative),
+        KEY("entries", LIST, OPTIONAL, project.entries, refuse_relative),
+        MAPPING("compile", project_compile_keys),
+        KEY("run", LIST, OPTIONAL, project.run, refuse_argument),
         END,
 };
 
@@ -160,13 +245,19 @@ const struct language_key language_keys[] = {
         KEY("extensions", LIST, OPTIONAL, extensions, refuse_extension),
         KEY("shebangs", LIST, OPTIONAL, shebangs, refuse_file_name),
         KEY("syntax_errors", LIST, OPTIONAL, syntax_errors, refuse_empty),
+        KEY("compile_errors", LIST, OPTIONAL, compile_errors, refuse_empty),
+        KEY("error_lines", LIST, OPTIONAL, error_lines, refuse_empty),
         KEY("magic", STRING, OPTIONAL, magic, refuse_magic),
         MAPPING("find", find_keys),
-        KEY("paths", LIST, OPTIONAL, paths, refuse_path),
+        KEY("paths", LIST, OPTIONAL, paths, refuse_visible),
         KEY("file", STRING, REQUIRED, file, refuse_file_name),
         KEY("executable", FLAG, OPTIONAL, executable, NULL),
         KEY("proc", PROC, OPTIONAL, full_proc, NULL),
+        MAPPING("limits", limit_keys),
+        KEY("heap", PERCENT, OPTIONAL, heap_percent, NULL),
         MAPPING("compile", compile_keys),
+        MAPPING("prepare", prepare_keys),
+        MAPPING("project", project_keys),
         KEY("run", LIST, REQUIRED, run, refuse_argument),
         KEY("env", ENV, OPTIONAL, env, refuse_variable),
         KEY("warm", STRING, OPTIONAL, warm, refuse_warm),

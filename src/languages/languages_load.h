@@ -12,6 +12,7 @@ enum {
         LANGUAGE_LIST_MAX = 64,         /* entries of one list */
         LANGUAGE_STRING_MAX = 64 << 10, /* bytes of one value */
         LANGUAGE_NAME_MAX = 32,         /* a name, an alias, an extension, a file name */
+        LANGUAGE_PATH_MAX = 255,        /* a path below the directory of a project */
 };
 
 /* What stands in the file under a key, and so what the member of struct language is. */
@@ -25,6 +26,7 @@ enum language_kind {
         KIND_DURATION, /* uint64_t, milliseconds */
         KIND_SIZE,     /* uint64_t, bytes */
         KIND_COUNT,    /* uint64_t */
+        KIND_PERCENT,  /* uint64_t, 1 to 100 */
         KIND_MAPPING,  /* no member: keys of its own */
 };
 

@@ -300,12 +300,14 @@ static int read_number(struct reader *r, const struct language_key *key)
                 rc = units_parse_size(text_of(r), 1, &value, &parsed);
         else
                 rc = units_parse_count(text_of(r), &value, &parsed);
-        if (rc == 0 && value > 0) {
+        if (rc == 0 && value > 0 && (key->kind != KIND_PERCENT || value <= 100)) {
                 *(uint64_t *)member(r, key) = value;
                 return 0;
         }
         (void)snprintf(why, sizeof(why), "is wrong: %.200s",
-                       rc < 0 ? parsed.message : "it must be more than 0");
+                       rc < 0      ? parsed.message
+                       : value > 0 ? "it must not be more than 100"
+                                   : "it must be more than 0");
         return complain(r, r->event.start_mark, key->name, why);
 }
 
@@ -377,17 +379,41 @@ static bool uses(const char *const *command, const char *word)
         return false;
 }
 
+/* Whether any command, variable or path of the language has the word. */
+static bool is_used(const struct language *language, const char *word)
+{
+        const struct language_compile *compile = &language->compile, *prepare = &language->prepare,
+                                      *project = &language->project.compile;
+        const char *const *const lists[] = {
+                language->run,         language->env,    language->paths,  compile->command,
+                compile->env,          compile->paths,   prepare->command, prepare->env,
+                prepare->paths,        project->command, project->env,     project->paths,
+                language->project.run,
+        };
+
+        for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+                if (uses(lists[i], word))
+                        return true;
+        return false;
+}
+
 /* What no single key can tell: a command that asks for what the language does not have. */
 static const char *find_contradiction(const struct language *language)
 {
         bool has_tool = language->candidates[0] != NULL;
         bool is_compiled = language->compile.command[0] != NULL;
+        bool is_built = is_compiled || language->project.compile.command[0] != NULL;
 
-        if (!has_tool &&
-            (uses(language->run, "{tool}") || uses(language->compile.command, "{tool}")))
-                return "{tool} is used, and 'find' is missing";
+        if (!has_tool && (is_used(language, "{tool}") || is_used(language, "{root}")))
+                return "{tool} or {root} is used, and 'find' is missing";
         if (!is_compiled && uses(language->run, "{output}"))
                 return "{output} is used, and 'compile' is missing";
+        if (!is_built && uses(language->project.run, "{output}"))
+                return "{output} is used in 'project', and 'compile' is missing";
+        if (!language->prepare.command[0] && is_used(language, "{prepared}"))
+                return "{prepared} is used, and 'prepare' is missing";
+        if (!language->heap_percent && is_used(language, "{heap_mib}"))
+                return "{heap_mib} is used, and 'heap' is missing";
         if (is_compiled && language->executable)
                 return "a compiled language's code is not executable";
         if (language->minimum_version && !language->version_arguments[0])

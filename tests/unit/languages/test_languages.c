@@ -101,8 +101,8 @@ static void c_is_compiled_with_the_mathematics_library_last(void **state)
                 last = *word;
         assert_string_equal(last, "-lm");
         assert_string_equal(c->compile.output, "main");
-        assert_int_equal(c->compile.timeout_ms, 30000);
-        assert_int_equal(c->compile.memory_bytes, UINT64_C(1) << 30);
+        assert_int_equal(c->compile.limits.timeout_ms, 30000);
+        assert_int_equal(c->compile.limits.memory_bytes, UINT64_C(1) << 30);
 }
 
 /* ---- names ---- */

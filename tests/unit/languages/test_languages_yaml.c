@@ -26,7 +26,25 @@ static const char whole[] = "name: toy\n"
                             "  command: [\"{tool}\", -o, \"{output}\", \"{file}\"]\n"
                             "  output: main\n"
                             "  paths: [/usr/include]\n"
+                            "  env: { C: '{root}/c' }\n"
                             "  limits: { timeout: 1.5s, memory: 64M, processes: 8, disk: 1M }\n"
+                            "prepare:\n"
+                            "  command: [\"{tool}\", -p, \"{prepared}\"]\n"
+                            "  paths: [/opt]\n"
+                            "  limits: { cpu_time: 3s, open_files: 9 }\n"
+                            "project:\n"
+                            "  markers: [toy.mod]\n"
+                            "  entries: [src/main.toy, main.toy]\n"
+                            "  compile:\n"
+                            "    command: [\"{tool}\", -C, \"{dir}\", \"{sources}\"]\n"
+                            "    output: classes/\n"
+                            "    limits: { memory: 2G }\n"
+                            "  run: [\"{output}/main\"]\n"
+                            "limits: { timeout: 7s, memory: 32M }\n"
+                            "heap: 70\n"
+                            "syntax_errors: [Bad]\n"
+                            "compile_errors: [Worse]\n"
+                            "error_lines: [At]\n"
                             "run: [\"{output}\", \"{args}\"]\n"
                             "env: { A: '1', B_2: x=y }\n"
                             "warm: once\n"
@@ -94,10 +112,28 @@ static void every_key_arrives_in_its_place(void **state)
         assert_string_equal(l->compile.command[2], "{output}");
         assert_string_equal(l->compile.output, "main");
         assert_string_equal(l->compile.paths[0], "/usr/include");
-        assert_int_equal(l->compile.timeout_ms, 1500);
-        assert_int_equal(l->compile.memory_bytes, 64 << 20);
-        assert_int_equal(l->compile.processes, 8);
-        assert_int_equal(l->compile.disk_bytes, 1 << 20);
+        assert_int_equal(l->compile.limits.timeout_ms, 1500);
+        assert_int_equal(l->compile.limits.memory_bytes, 64 << 20);
+        assert_int_equal(l->compile.limits.processes, 8);
+        assert_int_equal(l->compile.limits.disk_bytes, 1 << 20);
+        assert_string_equal(l->compile.env[0], "C={root}/c");
+        assert_string_equal(l->prepare.command[2], "{prepared}");
+        assert_string_equal(l->prepare.paths[0], "/opt");
+        assert_int_equal(l->prepare.limits.cpu_time_ms, 3000);
+        assert_int_equal(l->prepare.limits.open_files, 9);
+        assert_string_equal(l->project.markers[0], "toy.mod");
+        assert_string_equal(l->project.entries[1], "main.toy");
+        assert_string_equal(l->project.compile.command[3], "{sources}");
+        assert_string_equal(l->project.compile.output, "classes/");
+        assert_int_equal(l->project.compile.limits.memory_bytes, UINT64_C(2) << 30);
+        assert_string_equal(l->project.run[0], "{output}/main");
+        assert_int_equal(l->limits.timeout_ms, 7000);
+        assert_int_equal(l->limits.memory_bytes, 32 << 20);
+        assert_int_equal(l->limits.processes, 0);
+        assert_int_equal(l->heap_percent, 70);
+        assert_string_equal(l->syntax_errors[0], "Bad");
+        assert_string_equal(l->compile_errors[0], "Worse");
+        assert_string_equal(l->error_lines[0], "At");
         assert_string_equal(l->run[1], "{args}");
         assert_string_equal(l->env[0], "A=1");
         assert_string_equal(l->env[1], "B_2=x=y");
@@ -206,7 +242,19 @@ static void values_that_mean_nothing_are_refused(void **state)
                 { "env: {A-B: b}\n",
                   "f:1:7: 'env' must be a variable's name: letters, digits and '_'" },
                 { "env: {A=B: b}\n", "f:1:7: 'env' must have names without '='" },
-                { "run: ['{tols}']\n", "f:1:7: 'run' must be {tool}, {file}, {output} or {args}" },
+                { "run: ['{tols}']\n",
+                  "f:1:7: 'run' holds a word in braces that is no placeholder" },
+                { "run: ['-x{rot}']\n",
+                  "f:1:7: 'run' holds a word in braces that is no placeholder" },
+                { "paths: ['{root}']\n", "f:1:9: 'paths' must name something below {root}" },
+                { "paths: ['{root}/../b']\n",
+                  "f:1:9: 'paths' must be a path without '.', '..', '//' and trailing '/'" },
+                { "heap: 101\n", "f:1:7: 'heap' is wrong: it must not be more than 100" },
+                { "compile: {output: a/b/}\n",
+                  "f:1:19: 'output' must be a file name without '/', blanks and control bytes" },
+                { "project: {markers: [../x]}\n",
+                  "f:1:21: 'markers' must be a path below the project, without '.' and '..'" },
+                { "prepare: {output: x}\n", "f:1:11: 'output' is not a key of this place" },
                 { "run: []\n", "f:1:7: 'run' must not be empty" },
                 { "compile: {limits: {timeout: 0}}\n",
                   "f:1:29: 'timeout' is wrong: it must be more than 0" },
@@ -233,7 +281,11 @@ static void numbers_that_are_none_are_refused_with_their_place(void **state)
 static void commands_that_contradict_the_rest_are_refused(void **state)
 {
         assert_refused("name: t\ntitle: T\nfile: f\nrun: ['{tool}']\n",
-                       "f:1:1: {tool} is used, and 'find' is missing");
+                       "f:1:1: {tool} or {root} is used, and 'find' is missing");
+        assert_refused("name: t\ntitle: T\nfile: f\nrun: ['-m{heap_mib}m']\n",
+                       "f:1:1: {heap_mib} is used, and 'heap' is missing");
+        assert_refused(NEEDED "env: {A: '{prepared}/a'}\n",
+                       "f:1:1: {prepared} is used, and 'prepare' is missing");
         assert_refused("name: t\ntitle: T\nfile: f\nrun: ['{output}']\n",
                        "f:1:1: {output} is used, and 'compile' is missing");
         assert_refused(NEEDED "find: {candidates: [/a], install: b}\n",
