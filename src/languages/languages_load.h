@@ -44,6 +44,10 @@ struct language_key {
 /* The keys of a language file; ends with KIND_END. */
 extern const struct language_key language_keys[];
 
+/* What no single key can tell: a command that asks for what the language does not have. NULL when
+ * all fits together. */
+const char *language_contradiction(const struct language *language);
+
 /* A language with the memory its members point to. */
 struct language_loaded {
         struct language language;

@@ -371,58 +371,6 @@ static int read_mapping(struct reader *r, const struct language_key *keys, const
 
 /* ---- the whole ---- */
 
-static bool uses(const char *const *command, const char *word)
-{
-        for (; *command; command++)
-                if (strstr(*command, word))
-                        return true;
-        return false;
-}
-
-/* Whether any command, variable or path of the language has the word. */
-static bool is_used(const struct language *language, const char *word)
-{
-        const struct language_compile *compile = &language->compile, *prepare = &language->prepare,
-                                      *project = &language->project.compile;
-        const char *const *const lists[] = {
-                language->run,         language->env,    language->paths,  compile->command,
-                compile->env,          compile->paths,   prepare->command, prepare->env,
-                prepare->paths,        project->command, project->env,     project->paths,
-                language->project.run,
-        };
-
-        for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-                if (uses(lists[i], word))
-                        return true;
-        return false;
-}
-
-/* What no single key can tell: a command that asks for what the language does not have. */
-static const char *find_contradiction(const struct language *language)
-{
-        bool has_tool = language->candidates[0] != NULL;
-        bool is_compiled = language->compile.command[0] != NULL;
-        bool is_built = is_compiled || language->project.compile.command[0] != NULL;
-
-        if (!has_tool && (is_used(language, "{tool}") || is_used(language, "{root}")))
-                return "{tool} or {root} is used, and 'find' is missing";
-        if (!is_compiled && uses(language->run, "{output}"))
-                return "{output} is used, and 'compile' is missing";
-        if (!is_built && uses(language->project.run, "{output}"))
-                return "{output} is used in 'project', and 'compile' is missing";
-        if (!language->prepare.command[0] && is_used(language, "{prepared}"))
-                return "{prepared} is used, and 'prepare' is missing";
-        if (!language->heap_percent && is_used(language, "{heap_mib}"))
-                return "{heap_mib} is used, and 'heap' is missing";
-        if (is_compiled && language->executable)
-                return "a compiled language's code is not executable";
-        if (language->minimum_version && !language->version_arguments[0])
-                return "'minimum' is given, and 'version' is missing";
-        if (has_tool && (!language->hello || !language->failing))
-                return "'hello' and 'error' are missing: two programs that show it works";
-        return NULL;
-}
-
 static int read_document(struct reader *r)
 {
         yaml_mark_t mark;
@@ -441,7 +389,7 @@ static int read_document(struct reader *r)
         rc = expect(r, YAML_STREAM_END_EVENT, NULL, "only one document is allowed");
         if (rc < 0)
                 return rc;
-        contradiction = find_contradiction(&r->loaded->language);
+        contradiction = language_contradiction(&r->loaded->language);
         return contradiction ? complain(r, mark, NULL, contradiction) : 0;
 }
 

@@ -1,0 +1,56 @@
+/* Contradictions between the keys of a language file. */
+#include "languages/languages_load.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+static bool uses(const char *const *command, const char *word)
+{
+        for (; *command; command++)
+                if (strstr(*command, word))
+                        return true;
+        return false;
+}
+
+/* Whether any command, variable or path of the language has the word. */
+static bool is_used(const struct language *language, const char *word)
+{
+        const struct language_compile *compile = &language->compile, *prepare = &language->prepare,
+                                      *project = &language->project.compile;
+        const char *const *const lists[] = {
+                language->run,         language->env,    language->paths,  compile->command,
+                compile->env,          compile->paths,   prepare->command, prepare->env,
+                prepare->paths,        project->command, project->env,     project->paths,
+                language->project.run,
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+                if (uses(lists[i], word))
+                        return true;
+        return false;
+}
+
+const char *language_contradiction(const struct language *language)
+{
+        bool has_tool = language->candidates[0] != NULL;
+        bool is_compiled = language->compile.command[0] != NULL;
+        bool is_built = is_compiled || language->project.compile.command[0] != NULL;
+
+        if (!has_tool && (is_used(language, "{tool}") || is_used(language, "{root}")))
+                return "{tool} or {root} is used, and 'find' is missing";
+        if (!is_compiled && uses(language->run, "{output}"))
+                return "{output} is used, and 'compile' is missing";
+        if (!is_built && uses(language->project.run, "{output}"))
+                return "{output} is used in 'project', and 'compile' is missing";
+        if (!language->prepare.command[0] && is_used(language, "{prepared}"))
+                return "{prepared} is used, and 'prepare' is missing";
+        if (!language->heap_percent && is_used(language, "{heap_mib}"))
+                return "{heap_mib} is used, and 'heap' is missing";
+        if (is_compiled && language->executable)
+                return "a compiled language's code is not executable";
+        if (language->minimum_version && !language->version_arguments[0])
+                return "'minimum' is given, and 'version' is missing";
+        if (has_tool && (!language->hello || !language->failing))
+                return "'hello' and 'error' are missing: two programs that show it works";
+        return NULL;
+}
