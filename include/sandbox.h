@@ -121,6 +121,23 @@ SBX_API int sbx_request_set_code(sbx_request *req, const void *code, size_t leng
 /* Code in a regular file, open for reading: it is not read into memory, but for its first bytes.
  * The descriptor is copied; the file must not change until the run is over. */
 SBX_API int sbx_request_set_code_fd(sbx_request *req, int fd, sbx_error **err);
+/* A project of several files instead of one piece of code: each with its path in the project. A
+ * descriptor may be a regular file, or a directory, which brings all that lies below it ("" is the
+ * path of the project's own root). Links are kept as links; nothing is followed. */
+SBX_API int sbx_request_add_source(sbx_request *req, const char *path, const void *data,
+                                   size_t length, sbx_error **err);
+SBX_API int sbx_request_add_source_fd(sbx_request *req, const char *path, int fd, sbx_error **err);
+/* The file of the project that is run; NULL: found by the conventions of its language. */
+SBX_API int sbx_request_set_entry(sbx_request *req, const char *path, sbx_error **err);
+/* Files that the program finds in its workspace, as its own. */
+SBX_API int sbx_request_add_input(sbx_request *req, const char *path, const void *data,
+                                  size_t length, sbx_error **err);
+SBX_API int sbx_request_add_input_fd(sbx_request *req, const char *path, int fd, sbx_error **err);
+/* Copies the regular files of the workspace that match to a directory of the caller's when the
+ * program has ended. A pattern with a slash is matched against the whole path ("out/a*.csv"), one
+ * without against the name, in every folder. Links are never followed. */
+SBX_API int sbx_request_add_collect(sbx_request *req, const char *pattern, sbx_error **err);
+SBX_API int sbx_request_set_collect_fd(sbx_request *req, int fd, sbx_error **err);
 /* The name the code came from ("solve.py"): used to find the language. */
 SBX_API int sbx_request_set_file_name(sbx_request *req, const char *name, sbx_error **err);
 /* An identifier of the caller's, repeated in the result. */

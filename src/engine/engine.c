@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ENGINE_RUNS = 256 };
+enum { COMPILED_BYTES = 512 << 20, ENGINE_RUNS = 256 };
 
 /* Ids that nobody uses: outside of every range that systems hand out (see docs/SECURITY-MODEL.md).
  * A run takes the base plus its helper's pid, which is below the span. */
@@ -135,6 +135,7 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         engine->languages = languages_new();
         engine->init_path = options->init_path ? mem_strdup(options->init_path) : find_helper();
         engine->cache_dir = find_cache();
+        engine->cache_bytes = COMPILED_BYTES;
         if (!engine->languages || !engine->init_path) {
                 engine_done(engine);
                 return error_set_nomem(err);

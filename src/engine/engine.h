@@ -26,6 +26,7 @@ struct engine {
         struct languages *languages; /* owned */
         char *init_path;             /* owned */
         char *cache_dir;             /* owned, or NULL: nothing is remembered */
+        uint64_t cache_bytes;        /* compiled programs that are kept, at most */
         struct cgroup_site site;
         struct engine_identity identity;
         pthread_mutex_t lock;

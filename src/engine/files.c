@@ -50,6 +50,7 @@ static void strip_privileges(int dirfd, const char *name, const struct stat *st)
 
 struct walk {
         struct file_list *list;
+        size_t most;
         bool strip;
         char path[PATH_BYTES_MAX];
 };
@@ -61,7 +62,7 @@ static int walk_entry(struct walk *walk, int dirfd, const char *name, size_t pre
         size_t length = strlen(name);
         struct stat st;
 
-        if (prefix + length + 2 > sizeof(walk->path) || walk->list->count >= ENTRIES_MAX ||
+        if (prefix + length + 2 > sizeof(walk->path) || walk->list->count >= walk->most ||
             depth > DEPTH_MAX) {
                 walk->list->truncated = true;
                 return 0;
@@ -105,11 +106,13 @@ static int by_path(const void *a, const void *b)
         return strcmp(((const struct file_entry *)a)->path, ((const struct file_entry *)b)->path);
 }
 
-int files_list(int dirfd, bool strip, struct file_list *ret_list, struct error *err)
+static int list_tree(int dirfd, size_t most, bool strip, struct file_list *ret_list,
+                     struct error *err)
 {
         struct walk walk;
 
         walk.list = ret_list;
+        walk.most = most;
         walk.strip = strip;
         *ret_list = (struct file_list){ 0 };
         if (walk_directory(&walk, dirfd, 0, 0) < 0) {
@@ -119,6 +122,16 @@ int files_list(int dirfd, bool strip, struct file_list *ret_list, struct error *
         if (ret_list->count > 1)
                 qsort(ret_list->items, ret_list->count, sizeof(*ret_list->items), by_path);
         return 0;
+}
+
+int files_list(int dirfd, bool strip, struct file_list *ret_list, struct error *err)
+{
+        return list_tree(dirfd, ENTRIES_MAX, strip, ret_list, err);
+}
+
+int files_list_most(int dirfd, size_t most, struct file_list *ret_list, struct error *err)
+{
+        return list_tree(dirfd, most, false, ret_list, err);
 }
 
 void files_done(struct file_list *list)
@@ -183,4 +196,9 @@ int files_open(int dirfd, const char *name)
                 return -1;
         }
         return fd_take(&fd);
+}
+
+int files_open_folder(int dirfd, const char *path)
+{
+        return sys_openat2(dirfd, path, O_RDONLY | O_DIRECTORY, beneath);
 }

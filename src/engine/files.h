@@ -27,11 +27,15 @@ struct file_list {
 /* Lists regular files and symbolic links below an open directory. With `strip`, set-user-id and
  * set-group-id bits that a guest left are taken off. */
 int files_list(int dirfd, bool strip, struct file_list *ret_list, struct error *err);
+/* The same for trees of up to `most` entries, as they are. */
+int files_list_most(int dirfd, size_t most, struct file_list *ret_list, struct error *err);
 void files_done(struct file_list *list);
 /* Puts the differences into the result. */
 int files_compare(const struct file_list *before, const struct file_list *after,
                   struct result *result, struct error *err);
-/* Opens a regular file directly below the directory, without following anything; -1 with errno. */
-int files_open(int dirfd, const char *name);
+/* Opens a regular file below the directory, without following anything; -1 with errno. */
+int files_open(int dirfd, const char *path);
+/* The same for a folder. */
+int files_open_folder(int dirfd, const char *path);
 
 #endif

@@ -3,6 +3,7 @@
 #define ENGINE_PASSAGE_H
 
 #include "backend/backend.h"
+#include "engine/cache.h"
 #include "engine/engine.h"
 #include "engine/files.h"
 #include "plan/build.h"
@@ -26,11 +27,21 @@ struct passage {
         bool disk_is_known;      /* all of them could be measured */
         char *resolver;          /* owned: the host's resolv.conf, or NULL */
         const struct backend *backend;
-        /* The code, or what was compiled from it; in one of three ways: */
+        /* The code is one piece, in one of three ways: */
         const char *program_data; /* bytes that travel with the plan, borrowed; or NULL */
         int program_fd;           /* owned: a file that is copied in; or -1 */
         char *program_path;       /* owned: a file of the host that is mounted; or NULL */
         size_t program_bytes;
+        /* Or a project, whose files the request holds: */
+        bool is_project;
+        const char *entry;      /* the file that is run, borrowed; "" where the language knows */
+        struct strlist sources; /* paths of the files of its language */
+        /* What the compiler made from either: */
+        struct cache_entry built;
+        const struct bundle *program; /* that, or what was compiled before; NULL: there is none */
+        char *prepared_path;          /* owned: the toolchain's directory; NULL where it has none */
+        bool is_prepared;             /* that is there */
+        struct result_step ready;     /* how readying it went */
         bool is_static; /* the code is a program that needs no loader and no library */
 };
 
@@ -38,19 +49,47 @@ struct passage {
 int passage_identify(struct passage *passage, struct error *err);
 int passage_allow(struct passage *passage, struct error *err);
 int passage_find_tool(struct passage *passage, struct error *err);
+int passage_prepare(struct passage *passage, struct error *err);
 int passage_compile(struct passage *passage, struct error *err);
 int passage_run(struct passage *passage, struct error *err);
 
 /* step.c: one contained step, compiler or program. */
 struct step_order {
         enum plan_step step;
+        const struct language_compile *build; /* NULL where the program is run */
         const struct limits *limits;
         struct result_step *outcome;
         /* Called once every process of the step is dead and before its workspace goes. */
         int (*collect)(struct passage *passage, int workspace_fd, struct error *err);
 };
+/* step_plan.c: what the plan of a step is made from, and the descriptors of its files. */
+struct step_files {
+        int fds[1 + PLAN_BUNDLES_MAX];
+        int count;
+};
+void step_describe(const struct passage *passage, const struct step_order *order,
+                   const char *scratch, struct plan_input *ret_input, struct step_files *ret_files);
 /* Runs it on the passage's backend. */
 int step_run(struct passage *passage, const struct step_order *order, struct error *err);
+
+/* steps.c: runs a step on the first backend that can; once one has, later steps stay with it. */
+int step_run_somewhere(struct passage *passage, const struct step_order *order, struct error *err);
+/* compile.c: limits of a step that builds. */
+struct limits build_limits(const struct passage *passage, const struct language_compile *build);
+/* How the code of this passage is compiled; its command is empty where it is not. */
+const struct language_compile *build_of(const struct passage *passage);
+
+/* project.c: which language a project is in, which of its files is run. */
+int project_identify(struct passage *passage, struct error *err);
+
+/* inputs.c: what the guest was given in its workspace is none of its doing. */
+int inputs_check(const struct plan_input *input, struct error *err);
+int inputs_note(struct passage *passage, struct error *err);
+void inputs_forgive(const struct passage *passage, int workspace_fd, struct file_list *after);
+
+/* collect.c: copies what the request wants out of the workspace. */
+int collect_files(struct passage *passage, int workspace_fd, const struct file_list *files,
+                  struct error *err);
 
 /* limits.c: what can be enforced, and what was. */
 int limits_check(const struct passage *passage, const struct limits *limits, struct error *err);

@@ -15,6 +15,7 @@ static const struct {
         { "request", passage_identify },    /* asked: which language is it? */
         { "policy", passage_allow },        /* allowed: what may it do? */
         { "languages", passage_find_tool }, /* found: what runs it here? */
+        { "prepare", passage_prepare },     /* plan, backend, monitor: the toolchain, once */
         { "compile", passage_compile },     /* plan, backend, monitor: the compiler, contained */
         { "run", passage_run },             /* plan, backend, monitor: the program, contained */
 };
@@ -77,6 +78,9 @@ static void passage_done(struct passage *passage)
         for (size_t i = 0; i < passage->counted_count; i++)
                 fd_close(passage->counted_fds[i]);
         mem_free(passage->resolver);
+        strlist_done(&passage->sources);
+        cache_entry_done(&passage->built);
+        mem_free(passage->prepared_path);
         fd_close(passage->program_fd);
         mem_free(passage->program_path);
 }
@@ -101,8 +105,12 @@ static void leave(struct engine *engine)
 int engine_run(struct engine *engine, const struct engine_order *order, struct result **ret_result,
                struct error *err)
 {
-        struct passage passage = { .engine = engine, .order = order, .program_fd = -1 };
+        struct passage passage = {
+                .engine = engine, .order = order, .program_fd = -1, .entry = ""
+        };
         int r = 0;
+
+        bundle_init(&passage.built.files);
 
         passage.started_ns = clock_now_ns();
         passage.result = result_new();

@@ -36,7 +36,13 @@ int passage_identify(struct passage *passage, struct error *err)
         const struct request *request = passage->order->request;
         struct result *result = passage->result;
 
-        if (request->language)
+        passage->is_project = request->sources.count > 0;
+        if (passage->is_project) {
+                int r = project_identify(passage, err);
+
+                if (r < 0)
+                        return r;
+        } else if (request->language)
                 passage->language =
                         languages_by_name(passage->engine->languages, request->language);
         else
@@ -235,5 +241,5 @@ int passage_find_tool(struct passage *passage, struct error *err)
         passage->is_static =
                 passage->language->executable &&
                 elf_is_static(passage->order->request->code, passage->order->request->code_length);
-        return take_code(passage, err);
+        return passage->is_project ? 0 : take_code(passage, err);
 }

@@ -188,7 +188,7 @@ static unsigned next_number(struct engine *engine, bool *ret_sweep)
 }
 
 static int start_and_watch(struct passage *passage, const struct step_order *order,
-                           struct plan *plan, struct error *err)
+                           const struct step_files *files, struct plan *plan, struct error *err)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
@@ -196,16 +196,16 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                                      .site = &passage->engine->site };
         struct backend_input input = {
                 .group_limits = { limits->memory_bytes, limits->processes, limits->cpus_milli },
-                .file_fds = { passage->program_fd },
-                .file_fd_count = passage->program_fd >= 0,
-                .empty_stdin = order->step == PLAN_STEP_COMPILE ||
-                               (request->stdin_fd < 0 && request->stdin_length == 0),
+                .empty_stdin =
+                        order->build || (request->stdin_fd < 0 && request->stdin_length == 0),
         };
         struct monitor_order watch;
         struct run run;
         bool sweep;
         int r;
 
+        for (int i = 0; i < files->count; i++)
+                input.file_fds[input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, &watch); /* the clock of the step starts here */
         host.number = next_number(passage->engine, &sweep);
         r = backend_start(passage->backend, &host, plan, &input, &run, err);
@@ -230,25 +230,14 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
 int step_run(struct passage *passage, const struct step_order *order, struct error *err)
 {
         char scratch[4096] = "";
-        struct plan_input input = {
-                .kind = passage->backend == &backend_local ? PLAN_LOCAL : PLAN_CONTAINER,
-                .step = order->step,
-                .policy = &passage->policy,
-                .limits = order->limits,
-                .language = passage->language,
-                .tool = passage->tool.path,
-                .self_contained = passage->is_static,
-                .arguments = &passage->order->request->arguments,
-                .scratch = scratch,
-                .resolver = order->step == PLAN_STEP_RUN ? passage->resolver : NULL,
-                .program_data = passage->program_data,
-                .program_path =
-                        passage->backend == &backend_container ? passage->program_path : NULL,
-                .program_bytes = passage->program_bytes,
-        };
+        struct step_files files = { 0 };
+        struct plan_input input;
         struct plan_draft draft;
         int r = limits_check(passage, order->limits, err);
 
+        step_describe(passage, order, scratch, &input, &files);
+        if (r == 0)
+                r = inputs_check(&input, err);
         if (r == 0 && input.kind == PLAN_LOCAL)
                 r = make_scratch(scratch, sizeof(scratch), err);
         if (r < 0)
@@ -262,7 +251,7 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
         passage->result->backend = passage->backend->name;
         r = complete_plan(passage, order->limits, &draft.plan, err);
         if (r == 0)
-                r = start_and_watch(passage, order, &draft.plan, err);
+                r = start_and_watch(passage, order, &files, &draft.plan, err);
         plan_draft_done(&draft);
         if (scratch[0])
                 (void)tree_remove(scratch); /* gone already, unless the helper was killed */

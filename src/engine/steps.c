@@ -1,4 +1,4 @@
-/* The two stages in which something runs: the compiler, then the program. */
+/* Which backend a step runs on, and the stage in which the program runs. */
 #include "engine/passage.h"
 #include "engine/files.h"
 #include "base/fd.h"
@@ -7,12 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { COMPILED_MAX = 256 << 20, COMPILER_OUTPUT_MAX = 1 << 20 };
 
 static const struct {
         enum policy_backend id;
@@ -52,8 +48,7 @@ static size_t list_candidates(const struct policy_values *policy, enum policy_ba
         return count;
 }
 
-/* Runs the step on the first backend that can; once one has, later steps stay with it. */
-static int run_somewhere(struct passage *passage, const struct step_order *order, struct error *err)
+int step_run_somewhere(struct passage *passage, const struct step_order *order, struct error *err)
 {
         enum policy_backend candidates[2 * POLICY_BACKENDS_MAX + 1];
         size_t count = list_candidates(&passage->policy, candidates);
@@ -75,67 +70,6 @@ static int run_somewhere(struct passage *passage, const struct step_order *order
                         return r;
         }
         return r;
-}
-
-/* The compiled program: a regular file below the compiler's workspace, copied before it is trusted
- * to keep still. */
-static int fetch_program(struct passage *passage, int workspace_fd, struct error *err)
-{
-        AUTO_CLOSE int from = files_open(workspace_fd, passage->language->compile.output);
-        AUTO_CLOSE int to = -1;
-        struct stat st;
-        off_t offset = 0;
-
-        if (passage->result->compile.outcome != OUTCOME_OK)
-                return 0;
-        if (from < 0 || fstat(from, &st) < 0)
-                return error_set_errno(err, "fetch the compiled program");
-        if (st.st_size > COMPILED_MAX)
-                return error_set(err, SBX_ETOOBIG, "the compiled program is larger than %d MiB",
-                                 COMPILED_MAX >> 20);
-        to = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        if (to < 0)
-                return error_set_errno(err, "keep the compiled program");
-        while (offset < st.st_size)
-                if (sendfile(to, from, &offset, (size_t)(st.st_size - offset)) <= 0)
-                        return error_set_errno(err, "keep the compiled program");
-        fd_close(passage->program_fd);
-        passage->program_fd = fd_take(&to);
-        passage->program_data = NULL;
-        passage->program_bytes = (size_t)st.st_size;
-        return 0;
-}
-
-static struct limits compiler_limits(const struct passage *passage)
-{
-        struct limits limits = passage->policy.limits;
-
-        limits_lay_over(&limits, &passage->language->compile.limits);
-        limits.stdout_bytes = limits.stderr_bytes = COMPILER_OUTPUT_MAX;
-        return limits;
-}
-
-int passage_compile(struct passage *passage, struct error *err)
-{
-        struct result *result = passage->result;
-        struct limits limits = compiler_limits(passage);
-        struct step_order order = { PLAN_STEP_COMPILE, &limits, &result->compile, fetch_program };
-        int r;
-
-        if (!passage->language->compile.command[0])
-                return 0;
-        r = run_somewhere(passage, &order, err);
-        if (r < 0)
-                return r;
-        result->compiled = true;
-        result->violation_count = 0; /* the compiler's are not the program's */
-        if (result->compile.outcome == OUTCOME_OK)
-                return 0;
-        result->run.outcome = result->compile.outcome == OUTCOME_CANCELLED ? OUTCOME_CANCELLED
-                                                                           : OUTCOME_COMPILE_ERROR;
-        result->run.exit_code = result->compile.exit_code;
-        result->run.signal = result->compile.signal;
-        return 0;
 }
 
 static int open_counted(struct passage *passage, const char *path, struct error *err)
@@ -204,7 +138,11 @@ static int compare_files(struct passage *passage, int workspace_fd, struct error
 
         if (r < 0)
                 return r;
-        r = files_compare(&passage->files_before, &after, passage->result, err);
+        if (passage->order->request->collect_fd >= 0)
+                r = collect_files(passage, workspace_fd, &after, err);
+        inputs_forgive(passage, workspace_fd, &after);
+        if (r == 0)
+                r = files_compare(&passage->files_before, &after, passage->result, err);
         files_done(&after);
         return r;
 }
@@ -213,14 +151,19 @@ int passage_run(struct passage *passage, struct error *err)
 {
         const struct request *request = passage->order->request;
         struct result_step *run = &passage->result->run;
-        struct step_order order = { PLAN_STEP_RUN, &passage->policy.limits, run, compare_files };
+        struct step_order order = { .step = PLAN_STEP_RUN,
+                                    .limits = &passage->policy.limits,
+                                    .outcome = run,
+                                    .collect = compare_files };
         int r = open_writable(passage, err);
 
         if (r == 0)
                 r = list_before(passage, err);
+        if (r == 0)
+                r = inputs_note(passage, err);
         if (r < 0)
                 return r;
         run->out.passed_through = request->output_fds[1] >= 0;
         run->err.passed_through = request->output_fds[2] >= 0;
-        return run_somewhere(passage, &order, err);
+        return step_run_somewhere(passage, &order, err);
 }

@@ -273,6 +273,7 @@ static const struct step steps[] = {
         { STAGE_GUEST_NAMESPACE, make_guest_namespace, false },
         { STAGE_CAPABILITIES, drop_capabilities, true },
         { STAGE_DIRECTORY, enter_directory, true },
+        { STAGE_INPUTS, guest_files, true },
         { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },
         { STAGE_LANDLOCK, apply_landlock, false },
         { STAGE_DESCRIPTORS, close_descriptors, true },

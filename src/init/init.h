@@ -97,6 +97,8 @@ int root_workspace(struct init *init);
 int root_files(struct init *init);
 /* Makes the plan's files; below the current directory when `below`, else at their own paths. */
 int files_make(struct init *init, bool below);
+/* files.c: a step of the guest's: the files that it finds in its workspace. */
+int guest_files(struct init *init);
 
 /* guest.c, verify.c */
 _Noreturn void guest_run(struct init *init);

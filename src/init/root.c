@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { ROOT_INODES = 4096 };
+enum { ROOT_INODES = 4096, FOLDERS_MOST = 33 };
 
 static const char *const devices[] = {
         "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
@@ -74,7 +74,8 @@ int root_make(struct init *init)
                         return -1;
         }
         init->report.detail[0] = '\0';
-        if (mount_tmpfs("/proc", plan->root_bytes, ROOT_INODES, 0755) < 0)
+        if (mount_tmpfs("/proc", plan->root_bytes, ROOT_INODES + plan->file_count * FOLDERS_MOST,
+                        0755) < 0)
                 return -1;
         return chdir("/proc");
 }

@@ -9,6 +9,7 @@
 #include "languages/languages_find.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -22,22 +23,6 @@ enum { CACHE_MAX = 16 << 10, CACHE_LINE_MAX = PATH_MAX + 192 };
 
 static const char cache_name[] = "versions";
 
-static bool is_ours_alone(int fd, mode_t kind)
-{
-        struct stat st;
-
-        return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() &&
-               (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* The cache's folder, or -1 where there is none to be trusted. */
-static int open_folder(const char *directory)
-{
-        AUTO_CLOSE int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-        return fd >= 0 && is_ours_alone(fd, S_IFDIR) ? fd_take(&fd) : -1;
-}
-
 /* The whole file as a string; false where there is none, or none to be trusted. */
 static bool read_cache(int folder, char content[CACHE_MAX])
 {
@@ -45,7 +30,7 @@ static bool read_cache(int folder, char content[CACHE_MAX])
                 openat(folder, cache_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         ssize_t length;
 
-        if (fd < 0 || !is_ours_alone(fd, S_IFREG))
+        if (fd < 0 || !folder_is_own(fd, S_IFREG))
                 return false;
         length = read(fd, content, CACHE_MAX);
         if (length < 0 || length == CACHE_MAX) /* grown too large: begun anew */
@@ -82,7 +67,7 @@ static bool take_version(const char *text, size_t length, char version[VERSION_M
 bool version_cache_get(const char *directory, const char *path, const struct stat *st,
                        char version[VERSION_MAX])
 {
-        AUTO_CLOSE int folder = open_folder(directory);
+        AUTO_CLOSE int folder = folder_open(directory);
         char content[CACHE_MAX], key[CACHE_LINE_MAX];
         const char *line = content;
 
@@ -99,23 +84,6 @@ bool version_cache_get(const char *directory, const char *path, const struct sta
 }
 
 /* ---- writing ---- */
-
-/* Makes the folder and those above it. */
-static void make_folders(const char *directory)
-{
-        char path[PATH_MAX];
-
-        if ((size_t)snprintf(path, sizeof(path), "%s", directory) >= sizeof(path))
-                return;
-        if (mkdir(path, 0700) == 0 || errno != ENOENT)
-                return;
-        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                *slash = '\0';
-                (void)mkdir(path, 0700); /* what fails here fails below as well */
-                *slash = '/';
-        }
-        (void)mkdir(path, 0700);
-}
 
 /* Keeps the whole lines about other files. */
 static void copy_others(struct strbuf *to, const char *content, const char *path)
@@ -157,8 +125,8 @@ void version_cache_put(const char *directory, const char *path, const struct sta
 
         if (!make_key(path, st, key))
                 return;
-        make_folders(directory);
-        folder = open_folder(directory);
+        folder_make(directory);
+        folder = folder_open(directory);
         if (folder < 0)
                 return;
         if (read_cache(folder, old))

@@ -1,4 +1,4 @@
-#include "plan/build.h"
+#include "plan/build_words.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -29,141 +29,6 @@ static const struct {
         { "/etc/resolv.conf", "# no name server: the network is closed\n", true },
 };
 
-/* What every program finds in its environment before the language and the policy have their say. */
-static const char *const common_environment[] = {
-        "PATH=/usr/local/bin:/usr/bin:/bin",
-        "USER=sandbox",
-        "LOGNAME=sandbox",
-        "SHELL=/bin/sh",
-};
-
-static const char *keep(struct plan_draft *draft, const char *first, const char *second)
-{
-        AUTO_STRBUF struct strbuf text = { 0 };
-
-        strbuf_adds(&text, first);
-        strbuf_adds(&text, second);
-        if (text.failed || strlist_add(&draft->strings, text.data) < 0)
-                return NULL;
-        return draft->strings.items[draft->strings.count - 1];
-}
-
-/* Where code and workspace are: fixed in a container, below the scratch directory in a local run.
- */
-static const char *place(const struct plan_input *input, struct plan_draft *draft, const char *path)
-{
-        return keep(draft, input->kind == PLAN_LOCAL ? input->scratch : "", path);
-}
-
-/* Name of the file that is put into /code: the source, or what was compiled from it. */
-static const char *file_name(const struct plan_input *input)
-{
-        bool compiled = input->language->compile.command[0] != NULL;
-
-        return input->step == PLAN_STEP_RUN && compiled ? input->language->compile.output
-                                                        : input->language->file;
-}
-
-static int add_argument(const struct plan_input *input, struct plan_draft *draft, const char *word)
-{
-        AUTO_STRBUF struct strbuf path = { 0 };
-        const char *placed;
-
-        if (str_equal(word, "{tool}"))
-                return strlist_add(&draft->arguments, input->tool);
-        if (str_equal(word, "{file}"))
-                strbuf_addf(&path, "/code/%s", input->language->file);
-        else if (str_equal(word, "{output}"))
-                strbuf_addf(&path, "%s/%s",
-                            input->step == PLAN_STEP_COMPILE ? "/workspace" : "/code",
-                            input->language->compile.output);
-        else
-                return strlist_add(&draft->arguments, word);
-        placed = path.failed ? NULL : place(input, draft, path.data);
-        return placed ? strlist_add(&draft->arguments, placed) : -1;
-}
-
-static int add_arguments(const struct plan_input *input, struct plan_draft *draft)
-{
-        bool compiling = input->step == PLAN_STEP_COMPILE;
-        const char *const *command =
-                compiling ? input->language->compile.command : input->language->run;
-
-        for (; *command; command++) {
-                if (!str_equal(*command, "{args}")) {
-                        if (add_argument(input, draft, *command) < 0)
-                                return -1;
-                        continue;
-                }
-                for (size_t i = 0; !compiling && i < input->arguments->count; i++)
-                        if (strlist_add(&draft->arguments, input->arguments->items[i]) < 0)
-                                return -1;
-        }
-        return 0;
-}
-
-/* Adds "K=V", or replaces the K among the first `known` ones. */
-static int set_variable(struct strlist *environment, size_t known, const char *variable)
-{
-        size_t name = strcspn(variable, "=") + 1;
-
-        for (size_t i = 0; i < known; i++)
-                if (strncmp(environment->items[i], variable, name) == 0) {
-                        char *copy = mem_strdup(variable);
-
-                        if (!copy)
-                                return -1;
-                        mem_free(environment->items[i]);
-                        environment->items[i] = copy;
-                        return 0;
-                }
-        return strlist_add(environment, variable);
-}
-
-/* A variable of the language's; "{workspace}" at its end is where the program starts. */
-static int set_language_variable(struct plan_draft *draft, const char *variable, const char *home)
-{
-        AUTO_STRBUF struct strbuf text = { 0 };
-        size_t known = draft->environment.count;
-
-        if (!str_has_suffix(variable, "{workspace}"))
-                return set_variable(&draft->environment, known, variable);
-        strbuf_add(&text, variable, strlen(variable) - strlen("{workspace}"));
-        strbuf_adds(&text, home);
-        return text.failed ? -1 : set_variable(&draft->environment, known, text.data);
-}
-
-static int add_environment(const struct plan_input *input, struct plan_draft *draft)
-{
-        const char *home = place(input, draft, "/workspace"),
-                   *temporary = place(input, draft, "/tmp");
-        const char *variables[2];
-        size_t fixed;
-
-        if (!home || !temporary)
-                return -1;
-        variables[0] = keep(draft, "HOME=", home);
-        variables[1] = keep(draft, "TMPDIR=", temporary);
-        if (!variables[0] || !variables[1])
-                return -1;
-        for (size_t i = 0; i < ARRAY_SIZE(common_environment); i++)
-                if (strlist_add(&draft->environment, common_environment[i]) < 0)
-                        return -1;
-        for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-                if (strlist_add(&draft->environment, variables[i]) < 0)
-                        return -1;
-        for (const char *const *variable = input->language->env; *variable; variable++)
-                if (set_language_variable(draft, *variable, home) < 0)
-                        return -1;
-        /* The policy's are unique among themselves: ten thousand of them meet only the few above.
-         */
-        fixed = draft->environment.count;
-        for (size_t i = 0; i < input->policy->env.count; i++)
-                if (set_variable(&draft->environment, fixed, input->policy->env.items[i]) < 0)
-                        return -1;
-        return 0;
-}
-
 static size_t count_paths(const char *const *paths)
 {
         size_t count = 0;
@@ -179,27 +44,43 @@ static void add_mount(struct plan_draft *draft, enum plan_mount_kind kind, const
         draft->mounts[draft->plan.mount_count++] = (struct plan_mount){ kind, source, target };
 }
 
+/* A path of the language's; the toolchain's own directory may be part of it. */
+static int add_system(const struct plan_input *input, struct plan_draft *draft, const char *path)
+{
+        const char *expanded = strchr(path, '{') ? words_expand(input, draft, path) : path;
+
+        if (!expanded)
+                return -1;
+        add_mount(draft, PLAN_MOUNT_SYSTEM, expanded, expanded);
+        return 0;
+}
+
 static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
 {
         const struct language *language = input->language;
-        bool compiling = input->step == PLAN_STEP_COMPILE;
-        size_t most = count_paths(language->paths) + count_paths(language->compile.paths) +
-                      input->policy->mount_count + 2;
-        const char *program = keep(draft, "/code/", file_name(input));
+        static const char *const none[] = { NULL };
+        const char *const *build_paths = input->build ? input->build->paths : none;
+        size_t most = count_paths(language->paths) + count_paths(build_paths) +
+                      input->policy->mount_count + 3;
+        const char *program = words_placed(input, draft, input->source_place, input->file);
 
         draft->mounts = mem_alloc(most * sizeof(*draft->mounts));
         if (!draft->mounts || !program)
                 return -1;
         for (const char *const *path = language->paths; *path && !input->self_contained; path++)
-                add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
-        for (const char *const *path = language->compile.paths; compiling && *path; path++)
-                add_mount(draft, PLAN_MOUNT_SYSTEM, *path, *path);
+                if (add_system(input, draft, *path) < 0)
+                        return -1;
+        for (const char *const *path = build_paths; *path; path++)
+                if (add_system(input, draft, *path) < 0)
+                        return -1;
         if (input->program_path)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->program_path, program);
+        if (input->prepared)
+                add_mount(draft, PLAN_MOUNT_READ, input->prepared, "/prepared");
         if (input->resolver)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */
-        for (size_t i = 0; !compiling && i < input->policy->mount_count; i++)
+        for (size_t i = 0; !input->build && i < input->policy->mount_count; i++)
                 add_mount(draft,
                           input->policy->mounts[i].writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
                           input->policy->mounts[i].source, input->policy->mounts[i].target);
@@ -207,25 +88,74 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         return 0;
 }
 
+/* A local run's workspace may be one of the host's. */
+static const char *below_directory(struct plan_draft *draft, const char *name)
+{
+        AUTO_STRBUF struct strbuf path = { 0 };
+
+        strbuf_addf(&path, "%s/%s", draft->plan.directory, name);
+        return path.failed ? NULL : words_keep(draft, path.data, "");
+}
+
+/* The bytes in a root that go with a bundle: files take whole pages. */
+static uint64_t pages_of(const struct bundle *bundle)
+{
+        return bundle->bytes + (uint64_t)bundle->count * 2 * INODE_BYTES;
+}
+
+static int add_bundle(const struct plan_input *input, struct plan_draft *draft,
+                      const struct plan_bundle *files, uint32_t *count)
+{
+        bool by_guest = str_equal(files->place, "/workspace");
+
+        for (size_t i = 0; i < files->bundle->count; i++) {
+                const struct bundle_file *file = &files->bundle->files[i];
+                const char *path = by_guest && input->kind == PLAN_LOCAL
+                                           ? below_directory(draft, file->path)
+                                           : words_placed(input, draft, files->place, file->path);
+
+                if (!path)
+                        return -1;
+                draft->files[(*count)++] = (struct plan_file){
+                        .path = path,
+                        .mode = file->mode,
+                        .by_guest = by_guest,
+                        .fd_number = files->fd_number,
+                        .offset = file->offset,
+                        .size = file->length,
+                        .data = "",
+                };
+        }
+        return 0;
+}
+
+static struct plan_file program_file(const struct plan_input *input, const char *path)
+{
+        bool inside = input->program_data != NULL;
+
+        return (struct plan_file){
+                .path = path,
+                .mode = input->language->executable ? 0755 : 0644,
+                .fd_number = inside ? 0 : 1,
+                .size = inside ? 0 : input->program_bytes,
+                .data = inside ? input->program_data : "",
+                .length = inside ? (uint32_t)input->program_bytes : 0,
+        };
+}
+
 static int add_files(const struct plan_input *input, struct plan_draft *draft)
 {
-        bool program = input->language->executable ||
-                       (input->step == PLAN_STEP_RUN && input->language->compile.command[0]);
-        const char *relative = keep(draft, "/code/", file_name(input));
-        const char *path = relative ? place(input, draft, relative) : NULL;
+        const char *path = words_placed(input, draft, input->source_place, input->file);
+        size_t most = ARRAY_SIZE(etc_files) + 1;
         uint32_t count = 0;
 
-        draft->files = mem_alloc((ARRAY_SIZE(etc_files) + 1) * sizeof(*draft->files));
+        for (size_t i = 0; i < input->bundle_count; i++)
+                most += input->bundles[i].bundle->count;
+        draft->files = mem_alloc(most * sizeof(*draft->files));
         if (!draft->files || !path)
                 return -1;
-        if (!input->program_path)
-                draft->files[count++] = (struct plan_file){
-                        .path = path,
-                        .mode = program ? 0755 : 0644,
-                        .fd_number = input->program_data ? 0 : 1,
-                        .data = input->program_data ? input->program_data : "",
-                        .length = input->program_data ? (uint32_t)input->program_bytes : 0,
-                };
+        if (input->has_program && !input->program_path)
+                draft->files[count++] = program_file(input, path);
         for (size_t i = 0; i < ARRAY_SIZE(etc_files) && input->kind == PLAN_CONTAINER; i++)
                 if (!etc_files[i].unless_host_network || !input->resolver)
                         draft->files[count++] = (struct plan_file){
@@ -234,9 +164,21 @@ static int add_files(const struct plan_input *input, struct plan_draft *draft)
                                 .data = etc_files[i].text,
                                 .length = (uint32_t)strlen(etc_files[i].text),
                         };
+        for (size_t i = 0; i < input->bundle_count; i++)
+                if (add_bundle(input, draft, &input->bundles[i], &count) < 0)
+                        return -1;
         draft->plan.files = draft->files;
         draft->plan.file_count = count;
         return 0;
+}
+
+static uint64_t root_bytes(const struct plan_input *input)
+{
+        uint64_t bytes = input->program_bytes + ROOT_SLACK;
+
+        for (size_t i = 0; i < input->bundle_count; i++)
+                bytes += pages_of(input->bundles[i].bundle);
+        return bytes;
 }
 
 static void set_limits(const struct plan_input *input, struct plan *plan)
@@ -246,7 +188,7 @@ static void set_limits(const struct plan_input *input, struct plan *plan)
 
         plan->disk_bytes = limits->disk_bytes;
         plan->disk_inodes = inodes > INODES_MOST ? INODES_MOST : inodes;
-        plan->root_bytes = input->program_bytes + ROOT_SLACK;
+        plan->root_bytes = root_bytes(input);
         plan->open_files = limits->open_files;
         plan->file_bytes = limits->disk_bytes;
         plan->cpu_seconds = (uint32_t)((limits->cpu_time_ms + 999) / 1000 + CPU_SECONDS_SLACK);
@@ -254,7 +196,7 @@ static void set_limits(const struct plan_input *input, struct plan *plan)
         plan->network = input->policy->network_mode == NETWORK_HOST        ? PLAN_NETWORK_HOST
                         : input->policy->network_mode == NETWORK_LOCALHOST ? PLAN_NETWORK_LOCALHOST
                                                                            : PLAN_NETWORK_NONE;
-        if (input->step == PLAN_STEP_COMPILE)
+        if (input->build)
                 plan->network = PLAN_NETWORK_NONE;
 }
 
@@ -271,10 +213,10 @@ int plan_build(const struct plan_input *input, struct plan_draft *draft, struct 
         plan->workspace = persistent ? input->policy->workspace : "";
         plan->directory = input->kind == PLAN_LOCAL && persistent
                                   ? input->policy->workspace
-                                  : place(input, draft, "/workspace");
+                                  : words_place(input, draft, "/workspace");
         set_limits(input, plan);
-        if (!plan->directory || add_arguments(input, draft) < 0 ||
-            add_environment(input, draft) < 0 || add_mounts(input, draft) < 0 ||
+        if (!plan->directory || words_add_arguments(input, draft) < 0 ||
+            words_add_environment(input, draft) < 0 || add_mounts(input, draft) < 0 ||
             add_files(input, draft) < 0) {
                 plan_draft_done(draft);
                 return error_set_nomem(err);

@@ -6,6 +6,7 @@
 #ifndef PLAN_BUILD_H
 #define PLAN_BUILD_H
 
+#include "base/bundle.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "languages/languages.h"
@@ -14,7 +15,17 @@
 
 #include <stdbool.h>
 
-enum plan_step { PLAN_STEP_COMPILE, PLAN_STEP_RUN };
+enum plan_step { PLAN_STEP_PREPARE, PLAN_STEP_COMPILE, PLAN_STEP_RUN };
+
+/* Files that are put below a place: "/code", where the program can only read them, or "/workspace",
+ * where they are its own. */
+struct plan_bundle {
+        const struct bundle *bundle;
+        const char *place;
+        uint32_t fd_number; /* 1 + its index among the plan's file descriptors */
+};
+
+enum { PLAN_BUNDLES_MAX = 3 };
 
 struct plan_input {
         enum plan_kind kind;
@@ -22,16 +33,26 @@ struct plan_input {
         const struct policy_values *policy; /* paths in it are absolute and resolved */
         const struct limits *limits;        /* of this step */
         const struct language *language;
-        const char *tool;    /* "" where the language needs none */
-        bool self_contained; /* a program without a loader: sees no path of the system */
+        const char *tool;                     /* "" where the language needs none */
+        const struct language_compile *build; /* how this step builds; NULL where it runs */
+        const char *const *command;           /* with placeholders */
+        const char *source_place;             /* where the code is: "/code" or "/workspace" */
+        const char *file;                     /* {file}: its path below that */
+        const struct strlist *sources; /* {sources}: paths of all of the language's files there */
+        const char *output;            /* {output}: what the compiler makes; "" where none is */
+        const char *prepared;          /* {prepared}: a directory of the host, or NULL */
+        bool self_contained;           /* a program without a loader: sees no path of the system */
         const struct strlist *arguments;
         const char *scratch;  /* local: the directory that holds everything */
         const char *resolver; /* host network: the host's resolv.conf, or NULL */
-        /* What is put at {file} or {output}: bytes, a file of the host, or else the plan's first
+        /* A single piece of code is put at {file}: bytes, a file of the host, or the plan's first
          * file descriptor. */
+        bool has_program;
         const char *program_data;
         const char *program_path;
         size_t program_bytes;
+        struct plan_bundle bundles[PLAN_BUNDLES_MAX];
+        size_t bundle_count;
 };
 
 struct plan_draft {

@@ -32,11 +32,13 @@ struct plan_mount {
         const char *target; /* absolute */
 };
 
-/* A file made inside: its bytes, or a descriptor to copy from. */
+/* A file made inside: its bytes, or a part of a descriptor to copy. */
 struct plan_file {
-        const char *path; /* absolute */
-        uint32_t mode;
-        uint32_t fd_number; /* 1 + index among the plan's file descriptors; 0: `data` */
+        const char *path;      /* absolute */
+        uint32_t mode;         /* with S_IFLNK: a link, whose target the bytes are */
+        uint32_t by_guest;     /* the guest makes it, in its workspace, as its own */
+        uint32_t fd_number;    /* 1 + index among the plan's file descriptors; 0: `data` */
+        uint64_t offset, size; /* of the part, where there is a descriptor */
         const char *data;
         uint32_t length;
 };

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 struct cursor {
         const char *next;
@@ -149,10 +150,15 @@ static void get_files(struct cursor *cursor, struct plan *plan)
 
                 file->path = get_path(cursor);
                 file->mode = get_u32(cursor);
+                file->by_guest = get_u32(cursor);
                 file->fd_number = get_u32(cursor);
+                file->offset = get_u64(cursor);
+                file->size = get_u64(cursor);
                 file->data = get_bytes(cursor, &file->length);
-                if (file->mode & ~0777u)
+                if ((file->mode & ~0777u) != 0 && (file->mode & ~0777u) != S_IFLNK)
                         fail(cursor, "a file has an impossible mode");
+                if (file->offset > INT64_MAX || file->size > INT64_MAX - file->offset)
+                        fail(cursor, "a file has an impossible size");
         }
         plan->file_count = count;
 }
@@ -160,7 +166,7 @@ static void get_files(struct cursor *cursor, struct plan *plan)
 size_t plan_arena_size(size_t length)
 {
         /* The smallest encoded item is a string of five bytes, kept as a pointer of eight; a mount
-         * or file is at most forty bytes for fourteen encoded ones. Rounding is in the constant. */
+         * or file is at most 64 bytes for 34 encoded ones. Rounding is in the constant. */
         return length * 4 + 256;
 }
 

@@ -51,7 +51,10 @@ void plan_encode(const struct plan *plan, struct strbuf *out)
         for (uint32_t i = 0; i < plan->file_count; i++) {
                 put_string(out, plan->files[i].path);
                 put_u32(out, plan->files[i].mode);
+                put_u32(out, plan->files[i].by_guest);
                 put_u32(out, plan->files[i].fd_number);
+                put_u64(out, plan->files[i].offset);
+                put_u64(out, plan->files[i].size);
                 put_bytes(out, plan->files[i].data, plan->files[i].length);
         }
         put_list(out, plan->arguments, plan->argument_count);

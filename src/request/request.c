@@ -11,7 +11,11 @@ enum { FILE_NAME_MAX = 4095 }; /* a path: the kernel's own maximum */
 
 void request_init(struct request *req)
 {
-        *req = (struct request){ .code_fd = -1, .stdin_fd = -1, .output_fds = { -1, -1, -1 } };
+        *req = (struct request){
+                .code_fd = -1, .stdin_fd = -1, .collect_fd = -1, .output_fds = { -1, -1, -1 }
+        };
+        bundle_init(&req->sources);
+        bundle_init(&req->inputs);
 }
 
 void request_done(struct request *req)
@@ -22,6 +26,11 @@ void request_done(struct request *req)
         mem_free(req->code);
         fd_close(req->code_fd);
         mem_free(req->stdin_data);
+        bundle_done(&req->sources);
+        bundle_done(&req->inputs);
+        mem_free(req->entry);
+        strlist_done(&req->collect_patterns);
+        fd_close(req->collect_fd);
         strlist_done(&req->arguments);
         request_init(req);
 }

@@ -5,6 +5,7 @@
 #ifndef REQUEST_REQUEST_H
 #define REQUEST_REQUEST_H
 
+#include "base/bundle.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -18,6 +19,7 @@ enum {
         REQUEST_STRING_MAX = 128 << 10, /* one argument or variable: the kernel's own maximum */
         REQUEST_STRINGS_MAX = 1 << 20,  /* all arguments and variables together */
         REQUEST_NAME_MAX = 128,         /* the caller's identifier, a language's name */
+        REQUEST_PATTERNS_MAX = 64,      /* of files to collect */
 };
 
 struct request {
@@ -29,6 +31,12 @@ struct request {
         int code_fd;      /* owned: a regular file with all of the code, or -1; `code` then holds
                            * its first bytes, for finding the language */
         size_t code_size; /* of the whole code */
+        /* A project: its files, one of which is the entry. With it there is no `code`. */
+        struct bundle sources;
+        char *entry;          /* owned: relative path among the sources, or NULL: by convention */
+        struct bundle inputs; /* what the program finds in its workspace */
+        struct strlist collect_patterns;
+        int collect_fd; /* owned: the directory that matching files are copied to, or -1 */
         struct strlist arguments;
         size_t argument_bytes; /* of all arguments and their pointers, held against the maximum */
         char *stdin_data;      /* owned, or NULL: empty */
@@ -36,6 +44,7 @@ struct request {
         int stdin_fd;      /* borrowed from the caller, or -1 */
         int output_fds[3]; /* [1], [2]: borrowed pass-through descriptors, or -1 */
         bool output_kill;
+        bool no_cache; /* compile anew, and keep nothing */
 };
 
 void request_init(struct request *req);
@@ -44,6 +53,15 @@ int request_set_language(struct request *req, const char *language, struct error
 int request_set_code(struct request *req, const void *code, size_t length, struct error *err);
 /* Takes a copy of the descriptor. */
 int request_set_code_fd(struct request *req, int fd, struct error *err);
+/* A file of the project, or of those that the program finds in its workspace. */
+int request_add_file(struct bundle *files, const char *path, const void *data, size_t length,
+                     struct error *err);
+/* The same from a descriptor: a regular file, or a directory with all that lies below it. */
+int request_add_file_fd(struct bundle *files, const char *path, int fd, struct error *err);
+int request_set_entry(struct request *req, const char *path, struct error *err);
+/* Files of the workspace whose path matches are copied out after the run. */
+int request_add_collect(struct request *req, const char *pattern, struct error *err);
+int request_set_collect_fd(struct request *req, int fd, struct error *err);
 int request_set_file_name(struct request *req, const char *name, struct error *err);
 int request_set_name(struct request *req, const char *name, struct error *err);
 int request_add_argument(struct request *req, const char *argument, struct error *err);

@@ -30,7 +30,7 @@ struct result *result_new(void)
         return result;
 }
 
-static void step_done(struct result_step *step)
+void result_step_done(struct result_step *step)
 {
         strbuf_done(&step->out.kept);
         strbuf_done(&step->err.kept);
@@ -46,11 +46,12 @@ void result_free(struct result *result)
         mem_free(result->version);
         mem_free(result->message);
         mem_free(result->hint);
-        step_done(&result->run);
-        step_done(&result->compile);
+        result_step_done(&result->run);
+        result_step_done(&result->compile);
         strlist_done(&result->created);
         strlist_done(&result->modified);
         strlist_done(&result->deleted);
+        strlist_done(&result->collected);
         mem_free(result);
 }
 

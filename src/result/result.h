@@ -70,6 +70,7 @@ struct result_step {
         int signal;    /* 0: none */
         struct result_stream out, err;
         struct usage usage;
+        bool cached; /* it was not run: what it did before is told again */
 };
 
 enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 16, RESULT_FILES_MAX = 1000 };
@@ -88,6 +89,7 @@ struct result {
         char *message;                             /* or NULL */
         char *hint;                                /* a refusal's remedy, or NULL */
         struct strlist created, modified, deleted; /* sorted, relative */
+        struct strlist collected;                  /* copied to the caller's directory */
         bool files_truncated;
         const char *warm; /* static: "none", "fork", "once" */
         struct result_limit limits[RESULT_LIMITS_MAX];
@@ -99,6 +101,7 @@ struct result {
 
 struct result *result_new(void); /* with id and time; NULL when out of memory */
 void result_free(struct result *result);
+void result_step_done(struct result_step *step);
 int result_set_message(struct result *result, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 void result_set_protection(struct result *result, enum protection id, enum protection_state state,

@@ -160,6 +160,7 @@ static json_t *compile_value(const struct result *result)
         put(&b, "signal", signal_or_null(step));
         put_encoding(&b, put_streams(&b, step));
         put_usage(&b, &step->usage);
+        put(&b, "cached", json_boolean(step->cached));
         return end(&b);
 }
 
@@ -186,6 +187,7 @@ static json_t *files_value(const struct result *result)
         put(&b, "modified", names_value(&result->modified));
         put(&b, "deleted", names_value(&result->deleted));
         put(&b, "truncated", json_boolean(result->files_truncated));
+        put(&b, "collected", names_value(&result->collected));
         return end(&b);
 }
 

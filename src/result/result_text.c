@@ -173,7 +173,10 @@ static void add_compile(struct report *report, const struct result *result)
                 return;
         strbuf_adds(&report->text, "compile: ");
         add_ending(report, step);
-        strbuf_addf(&report->text, ", %.3f s\n", (double)step->usage.wall_ns / 1e9);
+        if (step->cached)
+                strbuf_adds(&report->text, ", cached\n");
+        else
+                strbuf_addf(&report->text, ", %.3f s\n", (double)step->usage.wall_ns / 1e9);
         add_stream(report, "compiler stdout", &step->out);
         add_stream(report, "compiler stderr", &step->err);
 }

@@ -49,8 +49,15 @@ int main(int argc, char **argv)
                 { PLAN_MOUNT_WRITE, "/srv/out", "/out" },
         };
         struct plan_file files[] = {
-                { "/code/main.py", 0644, 0, "print(1)\n", 9 },
-                { "/code/program", 0755, 1, "", 0 },
+                { .path = "/code/main.py", .mode = 0644, .data = "print(1)\n", .length = 9 },
+                { .path = "/code/program", .mode = 0755, .fd_number = 1, .size = 10, .data = "" },
+                { .path = "/workspace/in",
+                  .mode = 0644,
+                  .by_guest = 1,
+                  .fd_number = 2,
+                  .offset = 3,
+                  .size = 4,
+                  .data = "" },
         };
         const char *many[] = { "/usr/bin/python3", "/code/main.py", "", "three", "four" };
         struct plan_mount upward = { PLAN_MOUNT_READ, "/a/..", "/b" };

@@ -16,8 +16,18 @@ static inline struct plan full_plan(void)
                 { PLAN_MOUNT_WRITE, "/srv/out", "/out" },
         };
         static struct plan_file files[] = {
-                { "/code/main.py", 0644, 0, "a\0b", 3 },
-                { "/code/program", 0755, 1, "", 0 },
+                { .path = "/code/main.py", .mode = 0644, .data = "a\0b", .length = 3 },
+                { .path = "/code/program",
+                  .mode = 0755,
+                  .fd_number = 1,
+                  .offset = 5,
+                  .size = 77,
+                  .data = "" },
+                { .path = "/workspace/in",
+                  .mode = 0120777,
+                  .by_guest = 1,
+                  .fd_number = 2,
+                  .data = "" },
         };
         static const char *arguments[] = { "/usr/bin/python3", "/code/main.py", "", NULL };
         static const char *environment[] = { "A=b", "EMPTY=", NULL };
@@ -84,7 +94,9 @@ static inline void walk_plan(const struct plan *plan)
                 sum += plan->mounts[i].kind + strlen(plan->mounts[i].source) +
                        strlen(plan->mounts[i].target);
         for (uint32_t i = 0; i < plan->file_count; i++) {
-                sum += strlen(plan->files[i].path) + plan->files[i].mode + plan->files[i].fd_number;
+                sum += strlen(plan->files[i].path) + plan->files[i].mode +
+                       plan->files[i].fd_number + plan->files[i].offset + plan->files[i].size +
+                       plan->files[i].by_guest;
                 for (uint32_t at = 0; at < plan->files[i].length; at++)
                         sum += (unsigned char)plan->files[i].data[at];
         }

@@ -1,99 +1,5 @@
 /* From policy and language to the order of one step. */
-#include "unit.h"
-#include "base/clock.h"
-#include "plan/build.h"
-
-/* What a test changes before it builds; everything in it is given. */
-struct bench {
-        struct languages *languages;
-        struct policy_values policy;
-        struct strlist arguments;
-        struct plan_input input;
-        struct plan_draft draft;
-};
-
-static void set_up(struct bench *bench, const char *language, enum plan_step step,
-                   enum plan_kind kind)
-{
-        *bench = (struct bench){ .languages = languages_new() };
-        assert_non_null(bench->languages);
-        assert_int_equal(policy_defaults(&bench->policy, NULL), 0);
-        assert_int_equal(strlist_add(&bench->arguments, "one"), 0);
-        assert_int_equal(strlist_add(&bench->arguments, ""), 0);
-        bench->input = (struct plan_input){
-                .kind = kind,
-                .step = step,
-                .policy = &bench->policy,
-                .limits = &bench->policy.limits,
-                .language = languages_by_name(bench->languages, language),
-                .tool = "/usr/bin/tool",
-                .arguments = &bench->arguments,
-                .scratch = kind == PLAN_LOCAL ? "/tmp/scratch" : "",
-                .program_data = "text",
-                .program_bytes = 4,
-        };
-        assert_non_null(bench->input.language);
-}
-
-static void build(struct bench *bench)
-{
-        struct error err = { 0 };
-
-        if (plan_build(&bench->input, &bench->draft, &err) != 0)
-                fail_msg("%s", err.message);
-}
-
-static void tear_down(struct bench *bench)
-{
-        plan_draft_done(&bench->draft);
-        languages_free(bench->languages);
-        policy_values_done(&bench->policy);
-        strlist_done(&bench->arguments);
-}
-
-static void has_arguments(const struct plan *plan, const char *const *expected)
-{
-        uint32_t count = 0;
-
-        for (; expected[count]; count++) {
-                assert_true(count < plan->argument_count);
-                assert_string_equal(plan->arguments[count], expected[count]);
-        }
-        assert_int_equal(plan->argument_count, count);
-        assert_null(plan->arguments[count]);
-        assert_string_equal(plan->program, expected[0]);
-}
-
-/* The value of a variable; NULL where it is not there; the test fails where it is there twice. */
-static const char *variable(const struct plan *plan, const char *name)
-{
-        size_t length = strlen(name);
-        const char *found = NULL;
-
-        for (uint32_t i = 0; i < plan->environment_count; i++)
-                if (strncmp(plan->environment[i], name, length) == 0 &&
-                    plan->environment[i][length] == '=') {
-                        assert_null(found);
-                        found = plan->environment[i] + length + 1;
-                }
-        return found;
-}
-
-static const struct plan_mount *mount_at(const struct plan *plan, const char *target)
-{
-        for (uint32_t i = 0; i < plan->mount_count; i++)
-                if (strcmp(plan->mounts[i].target, target) == 0)
-                        return &plan->mounts[i];
-        return NULL;
-}
-
-static const struct plan_file *file_at(const struct plan *plan, const char *path)
-{
-        for (uint32_t i = 0; i < plan->file_count; i++)
-                if (strcmp(plan->files[i].path, path) == 0)
-                        return &plan->files[i];
-        return NULL;
-}
+#include "build_helpers.h"
 
 static void python_runs_its_file_with_the_arguments(void **state)
 {
@@ -161,15 +67,15 @@ static void the_compiled_program_sees_no_compiler(void **state)
         const struct plan_file *program;
 
         set_up(&bench, "c", PLAN_STEP_RUN, PLAN_CONTAINER);
-        bench.input.program_data = NULL;
-        bench.input.program_bytes = 1 << 20;
+        has_built(&bench, "main", 1 << 20);
         build(&bench);
         has_arguments(&bench.draft.plan, (const char *const[]){ "/code/main", "one", "", NULL });
         program = file_at(&bench.draft.plan, "/code/main");
         assert_non_null(program);
         assert_int_equal(program->mode, 0755);
         assert_int_equal(program->fd_number, 1);
-        assert_int_equal(program->length, 0);
+        assert_int_equal(program->size, 1 << 20);
+        assert_false(program->by_guest);
         assert_null(file_at(&bench.draft.plan, "/code/main.c"));
         assert_null(mount_at(&bench.draft.plan, "/usr/include"));
         assert_null(mount_at(&bench.draft.plan, "/usr/bin"));
@@ -284,11 +190,11 @@ static void a_workspace_of_the_callers_is_the_programs_and_not_the_compilers(voi
         assert_string_equal(bench.draft.plan.workspace, "/srv/work");
         assert_string_equal(bench.draft.plan.directory, "/workspace");
         plan_draft_done(&bench.draft);
-        bench.input.step = PLAN_STEP_COMPILE;
+        choose_step(&bench, PLAN_STEP_COMPILE);
         build(&bench);
         assert_string_equal(bench.draft.plan.workspace, "");
         plan_draft_done(&bench.draft);
-        bench.input.step = PLAN_STEP_RUN;
+        choose_step(&bench, PLAN_STEP_RUN);
         bench.input.kind = PLAN_LOCAL;
         bench.input.scratch = "/tmp/scratch";
         build(&bench);

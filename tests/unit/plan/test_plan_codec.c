@@ -41,6 +41,9 @@ static void is_the_full_plan(const struct plan *got)
                 assert_string_equal(got->files[i].path, meant.files[i].path);
                 assert_int_equal(got->files[i].mode, meant.files[i].mode);
                 assert_int_equal(got->files[i].fd_number, meant.files[i].fd_number);
+                assert_int_equal(got->files[i].by_guest, meant.files[i].by_guest);
+                assert_true(got->files[i].offset == meant.files[i].offset);
+                assert_true(got->files[i].size == meant.files[i].size);
                 assert_int_equal(got->files[i].length, meant.files[i].length);
                 assert_memory_equal(got->files[i].data, meant.files[i].data, meant.files[i].length);
         }
@@ -146,13 +149,27 @@ static void modes_with_privileges_are_refused(void **state)
         static const uint32_t modes[] = { 01644, 02755, 04755, 010644, UINT32_MAX };
 
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-                struct plan_file file = { "/code/x", modes[i], 0, "", 0 };
+                struct plan_file file = { .path = "/code/x", .mode = modes[i], .data = "" };
                 struct plan plan = full_plan();
 
                 plan.files = &file;
                 plan.file_count = 1;
                 refuses_plan(&plan, "mode");
         }
+}
+
+static void parts_beyond_every_file_are_refused(void **state)
+{
+        struct plan_file file = { .path = "/code/x", .fd_number = 1, .data = "" };
+        struct plan plan = full_plan();
+
+        plan.files = &file;
+        plan.file_count = 1;
+        file.offset = UINT64_C(1) << 63;
+        refuses_plan(&plan, "size");
+        file.offset = 1;
+        file.size = INT64_MAX;
+        refuses_plan(&plan, "size");
 }
 
 static void paths_that_are_not_absolute_and_plain_are_refused(void **state)
@@ -166,7 +183,7 @@ static void paths_that_are_not_absolute_and_plain_are_refused(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
                 struct plan_mount source = { PLAN_MOUNT_READ, bad[i], "/ok" };
                 struct plan_mount target = { PLAN_MOUNT_READ, "/ok", bad[i] };
-                struct plan_file file = { bad[i], 0644, 0, "", 0 };
+                struct plan_file file = { .path = bad[i], .mode = 0644, .data = "" };
                 struct plan plan = full_plan();
 
                 plan.mount_count = 1;
@@ -294,7 +311,7 @@ static void the_promised_arena_is_enough_for_the_densest_plans(void **state)
         assert_non_null(files);
         for (size_t i = 0; i < MANY; i++) {
                 mounts[i] = (struct plan_mount){ PLAN_MOUNT_READ, "/", "/" };
-                files[i] = (struct plan_file){ "/", 0, 0, "", 0 };
+                files[i] = (struct plan_file){ .path = "/", .data = "" };
         }
         for (int which = 0; which < 3; which++) {
                 AUTO_STRBUF struct strbuf bytes = { 0 };
@@ -338,6 +355,7 @@ int main(void)
                 cmocka_unit_test(nothing_to_run_is_refused),
                 cmocka_unit_test(unknown_kinds_are_refused),
                 cmocka_unit_test(modes_with_privileges_are_refused),
+                cmocka_unit_test(parts_beyond_every_file_are_refused),
                 cmocka_unit_test(paths_that_are_not_absolute_and_plain_are_refused),
                 cmocka_unit_test(names_that_only_look_like_a_way_up_are_paths),
                 cmocka_unit_test(a_string_with_a_nul_byte_is_refused),

@@ -1,0 +1,145 @@
+/*
+ * Copies files out of the workspace of a run that is over into a directory of the caller's. The
+ * guest chose the names and what stands behind them: nothing is followed on either side, only
+ * regular files are taken, names that no caller should meet are left, and everything is bounded.
+ */
+#include "engine/passage.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COLLECT_FILES_MAX = 10000 };
+static const uint64_t collect_bytes_max = UINT64_C(4) << 30;
+
+static bool is_wanted(const struct request *request, const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        const char *name = slash ? slash + 1 : path;
+
+        for (size_t i = 0; i < request->collect_patterns.count; i++) {
+                const char *pattern = request->collect_patterns.items[i];
+                bool whole = strchr(pattern, '/') != NULL;
+
+                if (fnmatch(pattern, whole ? path : name, whole ? FNM_PATHNAME : 0) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* The folder that `path` goes into, made where it is missing; a descriptor or -1 with errno. */
+static int open_folder_of(int top, const char *path, const char **ret_name)
+{
+        AUTO_CLOSE int folder = fcntl(top, F_DUPFD_CLOEXEC, 3);
+        char part[NAME_MAX + 1];
+
+        for (const char *slash; folder >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+                int below;
+
+                memcpy(part, path, (size_t)(slash - path));
+                part[slash - path] = '\0';
+                if (mkdirat(folder, part, 0755) < 0 && errno != EEXIST)
+                        return -1;
+                below = openat(folder, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                fd_close(folder);
+                folder = below;
+        }
+        *ret_name = path;
+        return fd_take(&folder);
+}
+
+static int copy(int from, int to, off_t size)
+{
+        off_t offset = 0;
+
+        while (offset < size) {
+                ssize_t n = sendfile(to, from, &offset, (size_t)(size - offset));
+
+                if (n == 0)
+                        break; /* nobody is left to have cut it */
+                if (n < 0 && errno != EINTR)
+                        return -1;
+        }
+        return 0;
+}
+
+/* Written aside and renamed: what stood there before stays whole until the new one is. */
+static int write_file(int folder, const char *name, int from, const struct stat *st)
+{
+        char id[CLOCK_ULID_MAX], aside[64];
+        AUTO_CLOSE int to = -1;
+
+        if (clock_ulid(id) < 0)
+                return -1;
+        (void)snprintf(aside, sizeof(aside), ".sandbox-%s", id);
+        to = openat(folder, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    st->st_mode & 0111 ? 0755 : 0644);
+        if (to < 0)
+                return -1;
+        if (copy(from, to, st->st_size) < 0 || renameat(folder, aside, folder, name) < 0) {
+                int saved = errno;
+
+                (void)unlinkat(folder, aside, 0);
+                errno = saved;
+                return -1;
+        }
+        return 0;
+}
+
+static int collect_file(const struct request *request, int workspace_fd, const char *path,
+                        uint64_t *left, bool *ret_taken)
+{
+        AUTO_CLOSE int from = files_open(workspace_fd, path);
+        AUTO_CLOSE int folder = -1;
+        const char *name;
+        struct stat st;
+
+        *ret_taken = false;
+        if (from < 0 || fstat(from, &st) < 0 || (uint64_t)st.st_size > *left)
+                return 0; /* a link, gone, or too large */
+        folder = open_folder_of(request->collect_fd, path, &name);
+        if (folder < 0 || write_file(folder, name, from, &st) < 0)
+                return -1;
+        *left -= (uint64_t)st.st_size;
+        *ret_taken = true;
+        return 0;
+}
+
+int collect_files(struct passage *passage, int workspace_fd, const struct file_list *files,
+                  struct error *err)
+{
+        struct result *result = passage->result;
+        uint64_t left = collect_bytes_max;
+        char shown[256];
+
+        for (size_t i = 0; i < files->count; i++) {
+                const char *path = files->items[i].path;
+                bool taken;
+
+                if (!is_wanted(passage->order->request, path))
+                        continue;
+                if (bundle_refuse_path(path) || result->collected.count >= COLLECT_FILES_MAX) {
+                        result->files_truncated = true;
+                        continue;
+                }
+                if (collect_file(passage->order->request, workspace_fd, path, &left, &taken) < 0) {
+                        error_set_errno(err, "collect '%s'",
+                                        str_printable(path, shown, sizeof(shown)));
+                        return err ? (err->code = SBX_EOUTPUT) : SBX_EOUTPUT;
+                }
+                if (!taken)
+                        result->files_truncated = true;
+                else if (strlist_add(&result->collected, path) < 0)
+                        return error_set_nomem(err);
+        }
+        return 0;
+}

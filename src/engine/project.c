@@ -1,0 +1,166 @@
+/* Projects: which language a set of files is in, and which of them is run. */
+#include "engine/passage.h"
+#include "base/str.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { SHOWN_MAX = 256 };
+
+static const char *first_of(const char *const *paths, const struct bundle *sources)
+{
+        for (; *paths; paths++)
+                if (bundle_find(sources, *paths))
+                        return *paths;
+        return NULL;
+}
+
+static bool is_of_language(const struct language *language, const char *path)
+{
+        for (const char *const *extension = language->extensions; *extension; extension++)
+                if (str_has_suffix(path, *extension))
+                        return true;
+        return false;
+}
+
+/* Whether any file of the project's own folder, not of those below it, is of the language. */
+static bool has_file_of(const struct language *language, const struct bundle *sources)
+{
+        for (size_t i = 0; i < sources->count; i++)
+                if (!strchr(sources->files[i].path, '/') &&
+                    is_of_language(language, sources->files[i].path))
+                        return true;
+        return false;
+}
+
+static bool has_marker(const struct language *language, const struct bundle *sources)
+{
+        return first_of(language->project.markers, sources) != NULL;
+}
+
+static bool has_entry(const struct language *language, const struct bundle *sources)
+{
+        return first_of(language->project.entries, sources) != NULL;
+}
+
+static int unclear(const char *what, struct error *err)
+{
+        int r = error_set(err, SBX_ELANGUAGE, "cannot tell %s", what);
+
+        error_hint(err, "give the language with --lang and the file to run with --entry");
+        return r;
+}
+
+/* By what says most: a project file (Cargo.toml), a usual entry (main.py), the files there are. */
+static int find_language(struct passage *passage, const struct bundle *sources, struct error *err)
+{
+        static bool (*const signs[])(const struct language *,
+                                     const struct bundle *) = { has_marker, has_entry,
+                                                                has_file_of };
+        const struct languages *set = passage->engine->languages;
+
+        for (size_t sign = 0; sign < ARRAY_SIZE(signs); sign++) {
+                size_t found = 0;
+
+                for (size_t i = 0; i < languages_count(set); i++)
+                        if (signs[sign](languages_at(set, i), sources)) {
+                                passage->language = languages_at(set, i);
+                                found++;
+                        }
+                if (found == 1)
+                        return 0;
+                if (found > 1)
+                        break;
+        }
+        passage->language = NULL;
+        return unclear("the language of the project", err);
+}
+
+/* The first bytes of a file may name its language in a "#!" line. */
+static const struct language *detect(const struct passage *passage, const struct bundle *sources,
+                                     const struct bundle_file *file)
+{
+        char first[256];
+        size_t wanted = file->length < sizeof(first) ? (size_t)file->length : sizeof(first);
+        ssize_t n = pread(sources->fd, first, wanted, (off_t)file->offset);
+
+        return languages_detect(passage->engine->languages, file->path, first,
+                                n > 0 ? (size_t)n : 0);
+}
+
+static const char *only_file_of(const struct language *language, const struct bundle *sources)
+{
+        const char *found = NULL;
+
+        for (size_t i = 0; i < sources->count; i++)
+                if (is_of_language(language, sources->files[i].path)) {
+                        if (found)
+                                return NULL;
+                        found = sources->files[i].path;
+                }
+        return found;
+}
+
+static int find_entry(struct passage *passage, const struct bundle *sources, struct error *err)
+{
+        const struct language *language = passage->language;
+
+        if (passage->order->request->entry) {
+                passage->entry = passage->order->request->entry;
+                return 0;
+        }
+        passage->entry = first_of(language->project.entries, sources);
+        if (!passage->entry)
+                passage->entry = only_file_of(language, sources);
+        if (passage->entry)
+                return 0;
+        passage->entry = "";
+        /* A tool that builds projects knows the way by itself. */
+        if (language->project.compile.command[0] || language->project.run[0])
+                return 0;
+        return unclear("which file of the project is run", err);
+}
+
+static int check_entry(const struct request *request, struct error *err)
+{
+        char shown[SHOWN_MAX];
+        int r;
+
+        if (!request->entry || bundle_find(&request->sources, request->entry))
+                return 0;
+        r = error_set(err, SBX_EINVAL, "the project has no file '%s'",
+                      str_printable(request->entry, shown, sizeof(shown)));
+        error_hint(err, "the entry is a path inside the project");
+        return r;
+}
+
+static int list_sources(struct passage *passage, const struct bundle *sources, struct error *err)
+{
+        for (size_t i = 0; i < sources->count; i++)
+                if (is_of_language(passage->language, sources->files[i].path) &&
+                    strlist_add(&passage->sources, sources->files[i].path) < 0)
+                        return error_set_nomem(err);
+        return 0;
+}
+
+int project_identify(struct passage *passage, struct error *err)
+{
+        const struct request *request = passage->order->request;
+        const struct bundle *sources = &request->sources;
+        int r = check_entry(request, err);
+
+        if (r < 0)
+                return r;
+        if (request->language)
+                passage->language =
+                        languages_by_name(passage->engine->languages, request->language);
+        else if (request->entry)
+                passage->language = detect(passage, sources, bundle_find(sources, request->entry));
+        if (!passage->language && request->language)
+                return 0; /* unknown: said by the caller */
+        if (!passage->language)
+                r = find_language(passage, sources, err);
+        if (r == 0)
+                r = find_entry(passage, sources, err);
+        return r < 0 ? r : list_sources(passage, sources, err);
+}

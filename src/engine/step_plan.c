@@ -1,0 +1,84 @@
+/* What the plan of a step is made from: which command, which files, and where they are put. */
+#include "engine/passage.h"
+
+/* Where a project stands: beside what the compiler makes, or where the program starts, as if one
+ * had gone into its folder. A workspace that is kept is not filled with it. */
+static const char *place_of_sources(const struct passage *passage, const struct step_order *order)
+{
+        if (!passage->is_project || (!order->build && passage->workspace))
+                return "/code";
+        return "/workspace";
+}
+
+static void add_bundle(struct plan_input *input, struct step_files *files,
+                       const struct bundle *bundle, const char *place)
+{
+        if (bundle->count == 0)
+                return;
+        files->fds[files->count++] = bundle->fd;
+        input->bundles[input->bundle_count++] =
+                (struct plan_bundle){ bundle, place, (uint32_t)files->count };
+}
+
+static void add_files(const struct passage *passage, const struct step_order *order,
+                      struct plan_input *input, struct step_files *files)
+{
+        const struct request *request = passage->order->request;
+        bool compiled = !order->build && passage->program;
+
+        if (order->step == PLAN_STEP_PREPARE)
+                return; /* the toolchain alone */
+        input->has_program = !passage->is_project && !compiled;
+        if (input->has_program && passage->program_fd >= 0)
+                files->fds[files->count++] = passage->program_fd;
+        /* Beside a compiled program the sources are data, if anything. */
+        if (passage->is_project && !(compiled && passage->workspace))
+                add_bundle(input, files, &request->sources, input->source_place);
+        if (compiled)
+                add_bundle(input, files, passage->program, "/code");
+        if (!order->build)
+                add_bundle(input, files, &request->inputs, "/workspace");
+}
+
+static const char *const *run_command(const struct passage *passage)
+{
+        const struct language *language = passage->language;
+
+        return passage->is_project && language->project.run[0] ? language->project.run
+                                                               : language->run;
+}
+
+void step_describe(const struct passage *passage, const struct step_order *order,
+                   const char *scratch, struct plan_input *ret_input, struct step_files *ret_files)
+{
+        const struct language_compile *build = build_of(passage);
+        bool container = passage->backend == &backend_container;
+
+        *ret_input = (struct plan_input){
+                .kind = passage->backend == &backend_local ? PLAN_LOCAL : PLAN_CONTAINER,
+                .step = order->step,
+                .policy = &passage->policy,
+                .limits = order->limits,
+                .language = passage->language,
+                .build = order->build,
+                .tool = passage->tool.path,
+                .command = order->build ? order->build->command : run_command(passage),
+                .source_place = place_of_sources(passage, order),
+                .file = passage->is_project ? passage->entry : passage->language->file,
+                .sources = &passage->sources,
+                .output = build->output ? build->output : "",
+                .prepared = passage->is_prepared ? passage->prepared_path : NULL,
+                .self_contained = passage->is_static,
+                .arguments = &passage->order->request->arguments,
+                .scratch = scratch,
+                .resolver = order->build ? NULL : passage->resolver,
+                .program_data = passage->program_data,
+                .program_path = container ? passage->program_path : NULL,
+                .program_bytes = passage->program_bytes,
+        };
+        add_files(passage, order, ret_input, ret_files);
+        if (!ret_input->has_program) {
+                ret_input->program_path = NULL;
+                ret_input->program_bytes = 0;
+        }
+}

@@ -1,0 +1,246 @@
+/* The words of a plan: paths of its places, commands with their placeholders, the environment. */
+#include "plan/build_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What every program finds in its environment before the language and the policy have their say. */
+static const char *const common_environment[] = {
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "USER=sandbox",
+        "LOGNAME=sandbox",
+        "SHELL=/bin/sh",
+};
+
+const char *words_keep(struct plan_draft *draft, const char *first, const char *second)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+
+        strbuf_adds(&text, first);
+        strbuf_adds(&text, second);
+        if (text.failed || strlist_add(&draft->strings, text.data) < 0)
+                return NULL;
+        return draft->strings.items[draft->strings.count - 1];
+}
+
+/* Where code and workspace are: fixed in a container, below the scratch directory in a local run.
+ */
+const char *words_place(const struct plan_input *input, struct plan_draft *draft, const char *path)
+{
+        return words_keep(draft, input->kind == PLAN_LOCAL ? input->scratch : "", path);
+}
+
+/* Where a step finds what its command names. */
+static const char *output_place(const struct plan_input *input)
+{
+        return input->step == PLAN_STEP_RUN ? "/code" : "/workspace";
+}
+
+/* "place/name", a name that ends in a slash without it. */
+const char *words_placed(const struct plan_input *input, struct plan_draft *draft,
+                         const char *where, const char *name)
+{
+        AUTO_STRBUF struct strbuf path = { 0 };
+        size_t length = strlen(name);
+
+        strbuf_addf(&path, "%s%s%.*s", where, length ? "/" : "",
+                    (int)(length && name[length - 1] == '/' ? length - 1 : length), name);
+        return path.failed ? NULL : words_place(input, draft, path.data);
+}
+
+static const char *mebibytes(struct plan_draft *draft, uint64_t bytes)
+{
+        char text[32];
+
+        (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)(bytes >> 20));
+        return words_keep(draft, text, "");
+}
+
+/* The directory above the `bin` of the tool. */
+static const char *root_of(struct plan_draft *draft, const char *tool)
+{
+        char path[4096];
+        char *slash;
+
+        (void)snprintf(path, sizeof(path), "%s", tool);
+        for (int i = 0; i < 2 && (slash = strrchr(path, '/')); i++)
+                *slash = '\0';
+        return words_keep(draft, path, "");
+}
+
+/* What stands for a placeholder; NULL when out of memory, "" where it has no meaning here. */
+static const char *meaning(const struct plan_input *input, struct plan_draft *draft,
+                           enum language_placeholder id)
+{
+        uint64_t memory = input->limits->memory_bytes;
+
+        switch (id) {
+        case PLACEHOLDER_TOOL:
+                return input->tool;
+        case PLACEHOLDER_ROOT:
+                return root_of(draft, input->tool);
+        case PLACEHOLDER_FILE:
+                return words_placed(input, draft, input->source_place, input->file);
+        case PLACEHOLDER_DIR:
+                return words_placed(input, draft, input->source_place, "");
+        case PLACEHOLDER_ENTRY:
+                return input->file;
+        case PLACEHOLDER_OUTPUT:
+                return words_placed(input, draft, output_place(input), input->output);
+        case PLACEHOLDER_WORKSPACE:
+                return words_placed(input, draft, "/workspace", "");
+        case PLACEHOLDER_PREPARED:
+                if (input->step == PLAN_STEP_PREPARE)
+                        return words_placed(input, draft, "/workspace", "");
+                return input->kind == PLAN_LOCAL && input->prepared ? input->prepared : "/prepared";
+        case PLACEHOLDER_MEMORY_MIB:
+                return mebibytes(draft, memory);
+        case PLACEHOLDER_HEAP_MIB:
+                return mebibytes(draft, memory / 100 * input->language->heap_percent);
+        default:
+                return ""; /* a list of words: it stands alone */
+        }
+}
+
+/* Puts the placeholders' meanings into a word of a command or a value of the environment; braces
+ * that are no placeholder stay. */
+static int expand(const struct plan_input *input, struct plan_draft *draft, const char *word,
+                  struct strbuf *out)
+{
+        while (*word) {
+                size_t plain = strcspn(word, "{"), length;
+                enum language_placeholder id;
+                const char *text;
+
+                strbuf_add(out, word, plain);
+                word += plain;
+                length = strcspn(word, "}") + 1;
+                id = *word && word[length - 1] ? language_placeholder(word, length)
+                                               : PLACEHOLDER_COUNT;
+                if (id == PLACEHOLDER_COUNT) {
+                        strbuf_add(out, word, *word ? 1 : 0);
+                        word += *word ? 1 : 0;
+                        continue;
+                }
+                text = meaning(input, draft, id);
+                if (!text)
+                        return -1;
+                strbuf_adds(out, text);
+                word += length;
+        }
+        return out->failed ? -1 : 0;
+}
+
+const char *words_expand(const struct plan_input *input, struct plan_draft *draft, const char *text)
+{
+        AUTO_STRBUF struct strbuf expanded = { 0 };
+
+        if (expand(input, draft, text, &expanded) < 0)
+                return NULL;
+        return words_keep(draft, expanded.data ? expanded.data : "", "");
+}
+
+static int add_argument(const struct plan_input *input, struct plan_draft *draft, const char *word)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+
+        if (expand(input, draft, word, &text) < 0)
+                return -1;
+        return strlist_add(&draft->arguments, text.data ? text.data : "");
+}
+
+static int add_sources(const struct plan_input *input, struct plan_draft *draft)
+{
+        for (size_t i = 0; i < input->sources->count; i++) {
+                const char *path =
+                        words_placed(input, draft, input->source_place, input->sources->items[i]);
+
+                if (!path || strlist_add(&draft->arguments, path) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+int words_add_arguments(const struct plan_input *input, struct plan_draft *draft)
+{
+        for (const char *const *word = input->command; *word; word++) {
+                int r = 0;
+
+                if (str_equal(*word, "{sources}"))
+                        r = add_sources(input, draft);
+                else if (!str_equal(*word, "{args}"))
+                        r = add_argument(input, draft, *word);
+                else
+                        for (size_t i = 0;
+                             input->step == PLAN_STEP_RUN && r == 0 && i < input->arguments->count;
+                             i++)
+                                r = strlist_add(&draft->arguments, input->arguments->items[i]);
+                if (r < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+/* Adds "K=V", or replaces the K among the first `known` ones. */
+static int set_variable(struct strlist *environment, size_t known, const char *variable)
+{
+        size_t name = strcspn(variable, "=") + 1;
+
+        for (size_t i = 0; i < known; i++)
+                if (strncmp(environment->items[i], variable, name) == 0) {
+                        char *copy = mem_strdup(variable);
+
+                        if (!copy)
+                                return -1;
+                        mem_free(environment->items[i]);
+                        environment->items[i] = copy;
+                        return 0;
+                }
+        return strlist_add(environment, variable);
+}
+
+static int set_language_variable(const struct plan_input *input, struct plan_draft *draft,
+                                 const char *variable)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+
+        if (expand(input, draft, variable, &text) < 0)
+                return -1;
+        return set_variable(&draft->environment, draft->environment.count, text.data);
+}
+
+int words_add_environment(const struct plan_input *input, struct plan_draft *draft)
+{
+        const char *home = words_place(input, draft, "/workspace"),
+                   *temporary = words_place(input, draft, "/tmp");
+        const char *variables[2];
+        static const char *const none[] = { NULL };
+        size_t fixed;
+
+        if (!home || !temporary)
+                return -1;
+        variables[0] = words_keep(draft, "HOME=", home);
+        variables[1] = words_keep(draft, "TMPDIR=", temporary);
+        if (!variables[0] || !variables[1])
+                return -1;
+        for (size_t i = 0; i < ARRAY_SIZE(common_environment); i++)
+                if (strlist_add(&draft->environment, common_environment[i]) < 0)
+                        return -1;
+        for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+                if (strlist_add(&draft->environment, variables[i]) < 0)
+                        return -1;
+        for (const char *const *variable = input->language->env; *variable; variable++)
+                if (set_language_variable(input, draft, *variable) < 0)
+                        return -1;
+        for (const char *const *variable = input->build ? input->build->env : none; *variable;
+             variable++)
+                if (set_language_variable(input, draft, *variable) < 0)
+                        return -1;
+        /* The policy's are unique among themselves: ten thousand of them meet only the few above.
+         */
+        fixed = draft->environment.count;
+        for (size_t i = 0; i < input->policy->env.count; i++)
+                if (set_variable(&draft->environment, fixed, input->policy->env.items[i]) < 0)
+                        return -1;
+        return 0;
+}

@@ -1,0 +1,78 @@
+/* Projects in a plan: where their files stand, and the words that name them. */
+#include "build_helpers.h"
+
+static void a_project_stands_where_the_program_starts_as_its_own(void **state)
+{
+        struct bench bench;
+        const struct plan_file *file;
+
+        set_up(&bench, "python", PLAN_STEP_RUN, PLAN_CONTAINER);
+        has_built(&bench, "app/main.py", 10);
+        bench.input.bundles[0].place = bench.input.source_place = "/workspace";
+        bench.input.file = "app/main.py";
+        build(&bench);
+        assert_string_equal(bench.draft.plan.arguments[1], "/workspace/app/main.py");
+        file = file_at(&bench.draft.plan, "/workspace/app/main.py");
+        assert_non_null(file);
+        assert_true(file->by_guest);
+        tear_down(&bench);
+}
+
+static void a_local_project_is_in_the_scratch_directory(void **state)
+{
+        struct bench bench;
+
+        set_up(&bench, "python", PLAN_STEP_RUN, PLAN_LOCAL);
+        has_built(&bench, "main.py", 10);
+        bench.input.bundles[0].place = bench.input.source_place = "/workspace";
+        build(&bench);
+        assert_string_equal(bench.draft.plan.arguments[1], "/tmp/scratch/workspace/main.py");
+        assert_non_null(file_at(&bench.draft.plan, "/tmp/scratch/workspace/main.py"));
+        tear_down(&bench);
+}
+
+static void all_sources_are_words_of_their_own(void **state)
+{
+        static const char *const command[] = { "{tool}",    "-o",      "{output}",
+                                               "{sources}", "-I{dir}", NULL };
+        struct bench bench;
+
+        set_up(&bench, "c", PLAN_STEP_COMPILE, PLAN_CONTAINER);
+        assert_int_equal(strlist_add(&bench.sources, "a.c"), 0);
+        assert_int_equal(strlist_add(&bench.sources, "lib/b.c"), 0);
+        bench.input.source_place = "/workspace";
+        bench.input.command = command;
+        build(&bench);
+        has_arguments(&bench.draft.plan,
+                      (const char *const[]){ "/usr/bin/tool", "-o", "/workspace/main",
+                                             "/workspace/a.c", "/workspace/lib/b.c", "-I/workspace",
+                                             NULL });
+        tear_down(&bench);
+}
+
+static void placeholders_stand_inside_words_too(void **state)
+{
+        static const char *const command[] = { "{root}/lib:{memory_mib}", "{not one}", "{", "{tool",
+                                               NULL };
+        struct bench bench;
+
+        set_up(&bench, "python", PLAN_STEP_RUN, PLAN_CONTAINER);
+        bench.policy.limits.memory_bytes = 64 << 20;
+        bench.input.command = command;
+        build(&bench);
+        has_arguments(&bench.draft.plan,
+                      (const char *const[]){ "/usr/lib:64", "{not one}", "{", "{tool", NULL });
+        tear_down(&bench);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_project_stands_where_the_program_starts_as_its_own),
+                cmocka_unit_test(a_local_project_is_in_the_scratch_directory),
+                cmocka_unit_test(all_sources_are_words_of_their_own),
+                cmocka_unit_test(placeholders_stand_inside_words_too),
+        };
+
+        return RUN(tests);
+}
