@@ -61,6 +61,7 @@ typedef struct sbx_engine sbx_engine;
 typedef struct sbx_policy sbx_policy;
 typedef struct sbx_request sbx_request;
 typedef struct sbx_execution sbx_execution;
+typedef struct sbx_program sbx_program;
 typedef struct sbx_result sbx_result;
 
 /* ---- errors ---- */
@@ -163,6 +164,9 @@ SBX_API int sbx_request_set_output_fd(sbx_request *req, int stream, int fd, sbx_
 /* Ends the program when a stream passes its cap; without this the rest is dropped and marked. */
 SBX_API int sbx_request_set_output_kill(sbx_request *req, bool kill, sbx_error **err);
 
+/* Compiles anew instead of taking what an earlier run of the same code left, and keeps nothing. */
+SBX_API int sbx_request_set_no_cache(sbx_request *req, bool no_cache, sbx_error **err);
+
 /* What happens while a run goes on. Called on the thread that runs it; must not block. */
 typedef struct sbx_event {
         size_t size;
@@ -196,6 +200,15 @@ SBX_API sbx_result *sbx_wait(sbx_execution *execution, sbx_error **err);
 SBX_API void sbx_cancel(sbx_execution *execution);
 /* The same by the request, which then stays cancelled: a new run takes a new request. */
 SBX_API void sbx_request_cancel(sbx_request *req);
+
+/* Compiles the code of a request once, so that many requests can run it, several at a time too.
+ * `req` must outlive the program; its language, code and sources count. Check the result before
+ * running: where its status is not "ok" ("compile_error", "refused") there is nothing to run. */
+SBX_API sbx_program *sbx_program_new(sbx_engine *engine, sbx_request *req, sbx_error **err);
+SBX_API void sbx_program_free(sbx_program *program);
+SBX_API const sbx_result *sbx_program_result(const sbx_program *program);
+/* The request runs the program, which must outlive it, instead of code of its own. */
+SBX_API int sbx_request_set_program(sbx_request *req, const sbx_program *program, sbx_error **err);
 
 /* ---- result ---- */
 

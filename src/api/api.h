@@ -22,8 +22,14 @@ struct sbx_policy {
         char *file_name;           /* owned: of the last file, for messages; or NULL */
 };
 
+struct sbx_program {
+        struct engine_program program;
+        struct result *result; /* how compiling went */
+};
+
 struct sbx_request {
         struct request request;
+        const sbx_program *program; /* borrowed: what is run instead of its own code, or NULL */
         struct sbx_policy policy;
         struct policy settings; /* what the request itself set: the topmost layer */
         int cancel_fd;

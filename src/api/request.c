@@ -166,6 +166,14 @@ int sbx_request_set_output_kill(sbx_request *req, bool kill, sbx_error **err)
         return 0;
 }
 
+int sbx_request_set_no_cache(sbx_request *req, bool no_cache, sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_no_cache", err);
+        req->request.no_cache = no_cache;
+        return 0;
+}
+
 int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler handler, void *userdata,
                                   sbx_error **err)
 {

@@ -72,6 +72,27 @@ int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_er
         return r < 0 ? api_fail(&error, err) : 0;
 }
 
+/* What a request says, made ready for the engine. */
+static int make_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
+                      struct error *err)
+{
+        int r = check_language_blocks(&engine->engine, &req->policy, err);
+
+        if (r == 0)
+                r = bundle_settle(&req->request.sources, err);
+        if (r == 0)
+                r = bundle_settle(&req->request.inputs, err);
+        *ret_order = (struct engine_order){
+                .request = &req->request,
+                .program = req->program ? &req->program->program : NULL,
+                .layers = { &req->policy.file, &req->policy.environment, &req->settings },
+                .cancel_fd = req->cancel_fd,
+                .event = req->handler ? pass_event : NULL,
+                .context = req,
+        };
+        return r;
+}
+
 sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err)
 {
         struct engine_order order;
@@ -82,19 +103,58 @@ sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err)
                 (void)api_fail_null("sbx_run", err);
                 return NULL;
         }
-        order = (struct engine_order){
-                .request = &req->request,
-                .layers = { &req->policy.file, &req->policy.environment, &req->settings },
-                .cancel_fd = req->cancel_fd,
-                .event = req->handler ? pass_event : NULL,
-                .context = req,
-        };
-        if (check_language_blocks(&engine->engine, &req->policy, &error) < 0 ||
+        if (make_order(engine, req, &order, &error) < 0 ||
             engine_run(&engine->engine, &order, &result, &error) < 0) {
                 (void)api_fail(&error, err);
                 return NULL;
         }
         return (sbx_result *)result;
+}
+
+sbx_program *sbx_program_new(sbx_engine *engine, sbx_request *req, sbx_error **err)
+{
+        struct engine_order order;
+        struct error error = { 0 };
+        sbx_program *program;
+        int r;
+
+        if (!engine || !req) {
+                (void)api_fail_null("sbx_program_new", err);
+                return NULL;
+        }
+        program = mem_alloc(sizeof(*program));
+        r = program ? make_order(engine, req, &order, &error) : error_set_nomem(&error);
+        if (r == 0)
+                r = engine_compile(&engine->engine, &order, &program->program, &program->result,
+                                   &error);
+        if (r < 0) {
+                mem_free(program);
+                (void)api_fail(&error, err);
+                return NULL;
+        }
+        return program;
+}
+
+void sbx_program_free(sbx_program *program)
+{
+        if (!program)
+                return;
+        engine_program_done(&program->program);
+        result_free(program->result);
+        mem_free(program);
+}
+
+const sbx_result *sbx_program_result(const sbx_program *program)
+{
+        return program ? (const sbx_result *)program->result : NULL;
+}
+
+int sbx_request_set_program(sbx_request *req, const sbx_program *program, sbx_error **err)
+{
+        if (!req || !program)
+                return api_fail_null("sbx_request_set_program", err);
+        req->program = program;
+        return 0;
 }
 
 static void *run_thread(void *argument)

@@ -24,10 +24,16 @@ struct run {
 static int set_code(struct run *run, struct error *err)
 {
         sbx_error *failure = NULL;
-        int r = run->code.fd >= 0 ? sbx_request_set_code_fd(run->req, run->code.fd, &failure)
-                                  : sbx_request_set_code(run->req, run->code.data, run->code.length,
-                                                         &failure);
+        int r = 0;
 
+        if (run->code.project)
+                r = run_add_project(run->options, run->code.project, run->req, err);
+        if (r < 0)
+                return r;
+        if (run->code.fd >= 0)
+                r = sbx_request_set_code_fd(run->req, run->code.fd, &failure);
+        else if (!run->code.project)
+                r = sbx_request_set_code(run->req, run->code.data, run->code.length, &failure);
         if (r == 0 && run->code.file_name)
                 r = sbx_request_set_file_name(run->req, run->code.file_name, &failure);
         for (size_t i = 0; r == 0 && i < run->options->rest_count; i++)
@@ -89,6 +95,8 @@ static int prepare(struct run *run, struct error *err)
                 r = run_stdin_open(run->cli, run->options, &run->code, &run->stdin_fd, err);
         if (r == 0)
                 r = set_code(run, err);
+        if (r == 0)
+                r = run_open_collect(run->options, run->req, err);
         return r < 0 ? r : set_output(run, err);
 }
 

@@ -34,7 +34,17 @@ struct run_code {
         int fd;                /* owned: that file, or -1 */
         const char *file_name; /* borrowed; NULL where the code has no name */
         bool from_stdin;
+        const char *project; /* borrowed: the path of a folder or of several files; or NULL */
 };
+
+/* run_files.c: a folder, or several files, instead of one piece of code. */
+bool run_is_project(const struct options *options, const char *path);
+int run_add_project(const struct options *options, const char *path, sbx_request *req,
+                    struct error *err);
+/* SRC[:DST] of --input-file. */
+int run_add_input(sbx_request *req, const char *value, struct error *err);
+/* What --collect-to names. */
+int run_open_collect(const struct options *options, sbx_request *req, struct error *err);
 
 int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,
                   struct error *err);

@@ -104,6 +104,12 @@ int run_code_read(const struct cli *cli, const struct options *options, struct r
 
         if (r < 0)
                 return r;
+        if (run_is_project(options, path)) {
+                ret_code->project = path;
+                return 0;
+        }
+        if (options_given(options, "entry"))
+                return error_set(err, SBX_EINVAL, "option '--entry': the code is a single file");
         if (path && strcmp(path, "-") == 0)
                 return read_standard_input(cli, ret_code, err);
         if (path) {

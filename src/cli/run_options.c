@@ -141,6 +141,42 @@ static int apply_output_kill(const struct option *option, const char *value, voi
         return 0;
 }
 
+static int apply_entry(const struct option *option, const char *value, void *target,
+                       struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_set_entry(target, value, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
+static int apply_input(const struct option *option, const char *value, void *target,
+                       struct error *err)
+{
+        return run_add_input(target, value, err);
+}
+
+static int apply_collect(const struct option *option, const char *value, void *target,
+                         struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_add_collect(target, value, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
+static int apply_no_cache(const struct option *option, const char *value, void *target,
+                          struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_set_no_cache(target, true, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
 static int apply_unavailable(const struct option *option, const char *value, void *target,
                              struct error *err)
 {
@@ -154,8 +190,19 @@ const struct option run_options[] = {
         { "lang", 'l', "NAME", false, false,
           "language or alias; else by the file's extension or '#!' line" },
         { "code", 'c', "TEXT", false, true, "run TEXT" },
-        { "file", 'f', "PATH", false, false,
-          "run the file PATH, as the word FILE does; '-' or nothing: standard input" },
+        { "file", 'f', "PATH", true, false,
+          "run the file PATH, as the word FILE does; '-' or nothing: standard input; a folder or "
+          "several files are a project" },
+        { "entry", 0, "PATH", false, false, "the file of a project that is run; else by convention",
+          apply_entry },
+        { "input-file", 0, "SRC[:DST]", true, false,
+          "a file or folder that the program finds in its workspace", apply_input },
+        { "collect", 0, "GLOB", true, false,
+          "copy the files of the workspace that match out when the program has ended",
+          apply_collect },
+        { "collect-to", 0, "DIR", false, false, "where to (default: the current directory)" },
+        { "no-cache", 0, NULL, false, false, "compile anew, and keep nothing of it",
+          apply_no_cache },
         { "stdin", 0, "PATH", false, false,
           "the program's standard input; '-': ours; default empty" },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
@@ -270,5 +317,8 @@ int run_check_combinations(const struct options *options, struct error *err)
                 return error_set(
                         err, SBX_EINVAL,
                         "option '--allow': does not go with '--network' other than allowlist");
+        if (options_given(options, "collect-to") && !options_given(options, "collect"))
+                return error_set(err, SBX_EINVAL,
+                                 "option '--collect-to': nothing is collected without '--collect'");
         return 0;
 }

@@ -58,7 +58,7 @@ static int hash_file(struct hash *hash, const char *path)
 
 static int hash_project(struct hash *hash, const struct passage *passage)
 {
-        const struct bundle *sources = &passage->order->request->sources;
+        const struct bundle *sources = &passage->code->sources;
 
         hash_update_text(hash, passage->entry);
         for (size_t i = 0; i < sources->count; i++) {

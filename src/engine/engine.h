@@ -5,6 +5,7 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include "base/bundle.h"
 #include "base/error.h"
 #include "kernel/cgroup.h"
 #include "languages/languages.h"
@@ -56,8 +57,16 @@ struct engine_event {
         const struct result *result;
 };
 
+/* Code that was compiled once, to be run many times. */
+struct engine_program {
+        const struct request *code; /* borrowed: language, code and sources */
+        struct bundle built;        /* what the compiler made; empty where the code itself is run */
+};
+
 struct engine_order {
         const struct request *request;
+        const struct engine_program
+                *program;               /* what is run instead of the request's code, or NULL */
         const struct policy *layers[3]; /* file, environment, request; may be NULL */
         int cancel_fd;
         void (*event)(void *context, const struct engine_event *event); /* or NULL */
@@ -71,6 +80,13 @@ void engine_done(struct engine *engine);
  * wrong and nothing ran. */
 int engine_run(struct engine *engine, const struct engine_order *order, struct result **ret_result,
                struct error *err);
+
+/* Compiles the code and runs nothing. `ret_program` is filled where the result is "ok"; the request
+ * must outlive it. */
+int engine_compile(struct engine *engine, const struct engine_order *order,
+                   struct engine_program *ret_program, struct result **ret_result,
+                   struct error *err);
+void engine_program_done(struct engine_program *program);
 
 /* stages.c: what a policy can say that this build cannot do is an error. */
 int engine_check_policy(const struct policy_values *policy, struct error *err);

@@ -40,7 +40,7 @@ static size_t given(const struct passage *passage, const struct bundle *ret_list
         if (request->inputs.count > 0)
                 ret_list[count++] = &request->inputs;
         if (passage->is_project && !passage->workspace)
-                ret_list[count++] = &request->sources;
+                ret_list[count++] = &passage->code->sources;
         return count;
 }
 

@@ -11,6 +11,7 @@
 struct passage {
         struct engine *engine;
         const struct engine_order *order;
+        const struct request *code; /* whose code is run: the order's own, or a program's */
         struct result *result;
         uint64_t started_ns;
         const struct language *language;

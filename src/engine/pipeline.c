@@ -4,6 +4,7 @@
 #include "engine/passage.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -102,42 +103,90 @@ static void leave(struct engine *engine)
         (void)pthread_mutex_unlock(&engine->lock);
 }
 
+/* Goes through the stages up to, not including, `end`. */
+static int go(struct passage *passage, size_t end, struct error *err)
+{
+        int r = 0;
+
+        passage->result->warm = "none";
+        enter(passage->engine);
+        for (size_t i = 0; i < end && r == 0; i++) {
+                r = pipeline[i].go(passage, err);
+                if (i == 0 && r == 0)
+                        tell(passage, "execution.start");
+                if (r == 0 && passage->result->run.outcome != OUTCOME_OK)
+                        break; /* the program could not be compiled */
+        }
+        leave(passage->engine);
+        if (r == 0)
+                message_compose(passage);
+        else
+                r = settle(passage, r, err);
+        for (size_t i = 0; r == 0 && i < passage->result->violation_count; i++)
+                tell_violation(passage, &passage->result->violations[i]);
+        if (r == 0)
+                tell(passage, "execution.complete");
+        return r;
+}
+
+static int begin(struct passage *passage, struct engine *engine, const struct engine_order *order,
+                 struct error *err)
+{
+        *passage = (struct passage){
+                .engine = engine,
+                .order = order,
+                .code = order->program ? order->program->code : order->request,
+                .program_fd = -1,
+                .entry = "",
+                .started_ns = clock_now_ns(),
+                .result = result_new(),
+        };
+        bundle_init(&passage->built.files);
+        if (order->program && order->program->built.count > 0)
+                passage->program = &order->program->built;
+        return passage->result ? 0 : error_set_nomem(err);
+}
+
+static int end(struct passage *passage, int r, struct result **ret_result)
+{
+        if (r < 0)
+                result_free(passage->result);
+        else
+                *ret_result = passage->result;
+        passage_done(passage);
+        return r;
+}
+
 int engine_run(struct engine *engine, const struct engine_order *order, struct result **ret_result,
                struct error *err)
 {
-        struct passage passage = {
-                .engine = engine, .order = order, .program_fd = -1, .entry = ""
-        };
-        int r = 0;
+        struct passage passage;
+        int r = begin(&passage, engine, order, err);
 
-        bundle_init(&passage.built.files);
+        if (r == 0)
+                r = go(&passage, ARRAY_SIZE(pipeline), err);
+        return end(&passage, r, ret_result);
+}
 
-        passage.started_ns = clock_now_ns();
-        passage.result = result_new();
-        if (!passage.result)
-                return error_set_nomem(err);
-        passage.result->warm = "none";
-        enter(engine);
-        for (size_t i = 0; i < sizeof(pipeline) / sizeof(pipeline[0]) && r == 0; i++) {
-                r = pipeline[i].go(&passage, err);
-                if (i == 0 && r == 0)
-                        tell(&passage, "execution.start");
-                if (r == 0 && passage.result->run.outcome != OUTCOME_OK)
-                        break; /* the program could not be compiled */
+int engine_compile(struct engine *engine, const struct engine_order *order,
+                   struct engine_program *ret_program, struct result **ret_result,
+                   struct error *err)
+{
+        struct passage passage;
+        int r = begin(&passage, engine, order, err);
+
+        *ret_program = (struct engine_program){ .code = order->request };
+        bundle_init(&ret_program->built);
+        if (r == 0)
+                r = go(&passage, ARRAY_SIZE(pipeline) - 1, err);
+        if (r == 0 && passage.program) {
+                ret_program->built = passage.built.files;
+                bundle_init(&passage.built.files);
         }
-        leave(engine);
-        if (r == 0)
-                message_compose(&passage);
-        else
-                r = settle(&passage, r, err);
-        for (size_t i = 0; r == 0 && i < passage.result->violation_count; i++)
-                tell_violation(&passage, &passage.result->violations[i]);
-        if (r == 0)
-                tell(&passage, "execution.complete");
-        if (r < 0)
-                result_free(passage.result);
-        else
-                *ret_result = passage.result;
-        passage_done(&passage);
-        return r;
+        return end(&passage, r, ret_result);
+}
+
+void engine_program_done(struct engine_program *program)
+{
+        bundle_done(&program->built);
 }

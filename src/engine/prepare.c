@@ -198,7 +198,7 @@ int passage_prepare(struct passage *passage, struct error *err)
         char name[128];
         int r = 0;
 
-        if (!passage->language->prepare.command[0] || passage->program)
+        if (!passage->language->prepare.command[0])
                 return 0;
         place = open_place(passage);
         if (place < 0 || name_folder(passage, name) < 0)

@@ -105,8 +105,8 @@ static int find_entry(struct passage *passage, const struct bundle *sources, str
 {
         const struct language *language = passage->language;
 
-        if (passage->order->request->entry) {
-                passage->entry = passage->order->request->entry;
+        if (passage->code->entry) {
+                passage->entry = passage->code->entry;
                 return 0;
         }
         passage->entry = first_of(language->project.entries, sources);
@@ -145,7 +145,7 @@ static int list_sources(struct passage *passage, const struct bundle *sources, s
 
 int project_identify(struct passage *passage, struct error *err)
 {
-        const struct request *request = passage->order->request;
+        const struct request *request = passage->code;
         const struct bundle *sources = &request->sources;
         int r = check_entry(request, err);
 

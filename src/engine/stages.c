@@ -17,7 +17,7 @@ enum { CODE_INLINE_MAX = 256 << 10 };
 
 static int unknown_language(const struct passage *passage, struct error *err)
 {
-        const struct request *request = passage->order->request;
+        const struct request *request = passage->code;
         AUTO_FREE char *list = languages_list(passage->engine->languages);
         char shown[160];
         int r;
@@ -33,7 +33,7 @@ static int unknown_language(const struct passage *passage, struct error *err)
 
 int passage_identify(struct passage *passage, struct error *err)
 {
-        const struct request *request = passage->order->request;
+        const struct request *request = passage->code;
         struct result *result = passage->result;
 
         passage->is_project = request->sources.count > 0;
@@ -52,8 +52,8 @@ int passage_identify(struct passage *passage, struct error *err)
                 return unknown_language(passage, err);
         result->language = mem_strdup(passage->language->name);
         result->title = mem_strdup(passage->language->title);
-        result->name = request->name ? mem_strdup(request->name) : NULL;
-        if (!result->language || !result->title || (request->name && !result->name))
+        result->name = mem_strdup(passage->order->request->name);
+        if (!result->language || !result->title || (passage->order->request->name && !result->name))
                 return error_set_nomem(err);
         return 0;
 }
@@ -212,7 +212,7 @@ static char *mountable_path(const struct passage *passage)
 /* The code travels with the plan where it is small, as a file where it is one or is large. */
 static int take_code(struct passage *passage, struct error *err)
 {
-        const struct request *request = passage->order->request;
+        const struct request *request = passage->code;
 
         passage->program_bytes = request->code_size;
         if (request->code_fd >= 0) {
@@ -238,8 +238,7 @@ int passage_find_tool(struct passage *passage, struct error *err)
                 if (!passage->result->version)
                         return error_set_nomem(err);
         }
-        passage->is_static =
-                passage->language->executable &&
-                elf_is_static(passage->order->request->code, passage->order->request->code_length);
+        passage->is_static = passage->language->executable &&
+                             elf_is_static(passage->code->code, passage->code->code_length);
         return passage->is_project ? 0 : take_code(passage, err);
 }

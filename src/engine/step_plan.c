@@ -33,7 +33,7 @@ static void add_files(const struct passage *passage, const struct step_order *or
                 files->fds[files->count++] = passage->program_fd;
         /* Beside a compiled program the sources are data, if anything. */
         if (passage->is_project && !(compiled && passage->workspace))
-                add_bundle(input, files, &request->sources, input->source_place);
+                add_bundle(input, files, &passage->code->sources, input->source_place);
         if (compiled)
                 add_bundle(input, files, passage->program, "/code");
         if (!order->build)
