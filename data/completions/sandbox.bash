@@ -23,15 +23,15 @@ _sandbox_languages() {
 _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
-        -f | --file | --stdin | --policy | --cases) _sandbox_files ;;
-        --languages | --workspace) _sandbox_folders ;;
+        -f | --file | --stdin | --input-file | --policy | --cases) _sandbox_files ;;
+        --languages | --workspace | --collect-to) _sandbox_folders ;;
         -o | --output) _sandbox_words "raw text json jsonl" ;;
         --network) _sandbox_words "none localhost dns allowlist host" ;;
         --backend | --fallback) _sandbox_words "auto container local docker wasm" ;;
         --enforcement) _sandbox_words "strict best-effort" ;;
         --check) _sandbox_words "off warn block" ;;
         --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
-        -c | --code | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
+        -c | --code | --entry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
                 --output-limit | --fuel | --allow | --volume | -e | --env | --template | --set | --set-file | --name | --runs)
                 COMPREPLY=() ;;
         *) return 1 ;;
@@ -41,7 +41,7 @@ _sandbox_value() {
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
         local commands="run languages policy doctor bench help"
-        local run_options="--lang --code --file --stdin --languages --template --set --set-file --cases --check
+        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --stdin --languages --template --set --set-file --cases --check
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
                 --policy --no-warm --output --json --text --name --quiet --verbose --help

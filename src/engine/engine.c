@@ -102,12 +102,15 @@ static char *find_helper(void)
         return mem_strdup(SBX_LIBEXECDIR "/sandbox-init");
 }
 
-/* Where versions of languages are remembered. Without a place, they are asked for each time. */
+/* Where versions of languages and compiled programs are kept. Without a place, nothing is. */
 static char *find_cache(void)
 {
         const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+        const char *chosen = secure_getenv("SANDBOX_CACHE_DIR");
         AUTO_STRBUF struct strbuf path = { 0 };
 
+        if (chosen && chosen[0] == '/')
+                return mem_strdup(chosen);
         if (geteuid() == 0)
                 return mem_strdup("/var/cache/sandbox");
         if (cache && cache[0] == '/')

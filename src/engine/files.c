@@ -163,7 +163,7 @@ int files_compare(const struct file_list *before, const struct file_list *after,
         size_t b = 0, a = 0;
         int r = 0;
 
-        result->files_truncated = before->truncated || after->truncated;
+        result->files_truncated |= before->truncated || after->truncated;
         while (r == 0 && (b < before->count || a < after->count)) {
                 int order = b == before->count ? 1
                             : a == after->count
