@@ -83,6 +83,7 @@ typedef struct sbx_engine_options {
         const char *init_path;     /* the helper program; NULL: found beside the program, else as
                                       installed */
         unsigned max_runs;         /* runs at once; 0: 256. Further ones wait their turn. */
+        bool early_start;          /* a run follows at once: its helper starts beside the engine */
 } sbx_engine_options;
 
 /* `options` may be NULL for the defaults. */

@@ -85,7 +85,8 @@ static int add_own_languages(struct engine *engine, struct error *err)
 
 sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
 {
-        struct engine_options inner = { 0 };
+        sbx_engine_options given = { 0 };
+        struct engine_options inner;
         struct error error;
         sbx_engine *engine = mem_alloc(sizeof(*engine));
         int r;
@@ -95,10 +96,13 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                 (void)api_fail(&error, err);
                 return NULL;
         }
-        if (options && options->size >= sizeof(*options)) {
-                inner.init_path = options->init_path;
-                inner.max_runs = options->max_runs;
-        }
+        /* A caller of an older version knows fewer members, one of a newer version more. */
+        if (options)
+                memcpy(&given, options,
+                       options->size < sizeof(given) ? options->size : sizeof(given));
+        inner = (struct engine_options){ .init_path = given.init_path,
+                                         .max_runs = given.max_runs,
+                                         .early_start = given.early_start };
         r = engine_init(&engine->engine, &inner, &error);
         if (r < 0) {
                 mem_free(engine);
@@ -106,8 +110,8 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                 return NULL;
         }
         r = add_own_languages(&engine->engine, &error);
-        if (r == 0 && options && options->size >= sizeof(*options) && options->languages_dir)
-                r = add_languages(&engine->engine, options->languages_dir, &error);
+        if (r == 0 && given.languages_dir)
+                r = add_languages(&engine->engine, given.languages_dir, &error);
         if (r < 0) {
                 sbx_engine_free(engine);
                 (void)api_fail(&error, err);

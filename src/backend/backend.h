@@ -19,6 +19,8 @@ struct backend_host {
         const char *init_path;          /* the helper */
         const struct cgroup_site *site; /* where groups can be made */
         unsigned number;                /* of the run, within this process */
+        struct helper *early; /* a helper that waits already, with a network namespace of its own;
+                               * or NULL. It is the run's then, but for its memory. */
 };
 
 struct backend_input {
@@ -46,6 +48,9 @@ extern const struct backend backend_local;
  * `run` is the caller's to run_close(). */
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                   const struct backend_input *input, struct run *run, struct error *err);
+
+/* Whether the helper of such a plan makes a network namespace before it has its order. */
+bool backend_makes_network(const struct plan *plan);
 
 /* The error of a helper that could not be executed; 0 where it could. Known once the run is over.
  */

@@ -11,6 +11,7 @@
  * as good.
  */
 #include "backend/child.h"
+#include "base/fd.h"
 #include "plan/report.h"
 #include "kernel/sys.h"
 
@@ -19,7 +20,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
 
 /* A sanitizer would mark this function's stack in memory that it shares with the caller. */
 __attribute__((no_sanitize_address)) static int child_main(void *argument)
@@ -55,4 +62,38 @@ pid_t child_start(struct child *child, int *ret_pidfd)
         if (pid > 0)
                 *ret_pidfd = pidfd;
         return pid;
+}
+
+int helper_start(struct helper *helper, const char *path, const char *hint)
+{
+        int pair[2];
+
+        helper->pidfd = helper->socket = -1;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return -1;
+        helper->child.path = path;
+        helper->child.hint = hint;
+        helper->child.socket = pair[1];
+        helper->socket = pair[0];
+        helper->pid = child_start(&helper->child, &helper->pidfd);
+        /* The child's copy of the descriptor is its own: the table is not shared. */
+        fd_close(pair[1]);
+        if (helper->pid >= 0)
+                return 0;
+        fd_close(helper->socket);
+        helper->socket = -1;
+        return -1;
+}
+
+void helper_dismiss(struct helper *helper)
+{
+        siginfo_t info;
+
+        fd_close(helper->socket);
+        while (helper->pidfd >= 0 &&
+               waitid((idtype_t)P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | __WALL) < 0 &&
+               errno == EINTR)
+                ;
+        fd_close(helper->pidfd);
+        helper->pidfd = helper->socket = -1;
 }

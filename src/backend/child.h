@@ -16,8 +16,20 @@ struct child {
         volatile int sys_errno; /* why it could not be executed, written by the child; else 0 */
 };
 
+/* A helper that was started and waits for its order. */
+struct helper {
+        struct child child;
+        pid_t pid;
+        int pidfd;  /* owned */
+        int socket; /* owned: orders and reports */
+};
+
 /* Starts the helper. Its pid, with a pidfd, or -1 with errno. Whether it could be executed is known
  * only later, by its silence and `sys_errno`. */
 pid_t child_start(struct child *child, int *ret_pidfd);
+/* The same with a socket to it; 0, or -1 with errno. */
+int helper_start(struct helper *helper, const char *path, const char *hint);
+/* Lets a helper that got no order go, and waits for its end. */
+void helper_dismiss(struct helper *helper);
 
 #endif

@@ -16,12 +16,14 @@
 
 void run_init(struct run *run)
 {
-        memset((char *)run + offsetof(struct run, helper_pid), 0,
-               sizeof(*run) - offsetof(struct run, helper_pid));
+        /* The child's stack is large, and needs no value. */
+        memset((char *)run + offsetof(struct run, helper), 0,
+               sizeof(*run) - offsetof(struct run, helper));
+        run->helper = &run->own;
         run->helper_pidfd = run->socket = run->keeper_pidfd = -1;
         run->workspace_fd = run->fork_fd = run->proc_fd = -1;
         run->streams[0] = run->streams[1] = run->streams[2] = -1;
-        run->child.sys_errno = 0;
+        run->own.child.sys_errno = 0;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 run->group.dir_fds[i] = run->group.parent_fds[i] = -1;
         run->group.event_fd = run->group.event_file_fd = -1;

@@ -15,7 +15,8 @@
 #include <sys/types.h>
 
 struct run {
-        struct child child; /* how the helper was started */
+        struct helper own;           /* how the helper was started, */
+        const struct helper *helper; /* unless one was that waited already */
         pid_t helper_pid;
         int helper_pidfd; /* the helper's warden, a child of ours */
         int socket;       /* orders and reports */

@@ -111,23 +111,26 @@ static int open_entries(const struct backend_host *host, const struct backend_in
         return r;
 }
 
-static int start_helper(const char *path, const char *hint, struct run *run, struct error *err)
+/* Takes the helper that waits already, or starts one. */
+static int take_helper(const struct backend_host *host, bool makes_network, struct run *run,
+                       struct error *err)
 {
-        int pair[2];
-        int r = 0;
+        const char *hint = makes_network ? HELPER_HINT_NETWORK : NULL;
 
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-                return error_set_errno(err, "make a socket");
-        run->child.path = path;
-        run->child.hint = hint;
-        run->child.socket = pair[1];
-        run->helper_pid = child_start(&run->child, &run->helper_pidfd);
-        if (run->helper_pid < 0)
-                r = error_set_errno(err, "start the helper '%s'", path);
-        run->socket = pair[0];
-        /* The child's copy of the descriptor is its own: the table is not shared. */
-        fd_close(pair[1]);
-        return r;
+        if (host->early)
+                run->helper = host->early;
+        else if (helper_start(&run->own, host->init_path, hint) < 0)
+                return error_set_errno(err, "start the helper '%s'", host->init_path);
+        run->helper_pid = run->helper->pid;
+        run->helper_pidfd = run->helper->pidfd;
+        run->socket = run->helper->socket;
+        return 0;
+}
+
+bool backend_makes_network(const struct plan *plan)
+{
+        return plan->kind == PLAN_CONTAINER && !plan->user_namespace &&
+               plan->network != PLAN_NETWORK_HOST;
 }
 
 static int send_order(struct run *run, struct plan *plan, struct parcel *parcel, struct error *err)
@@ -149,8 +152,6 @@ static int send_order(struct run *run, struct plan *plan, struct parcel *parcel,
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                   const struct backend_input *input, struct run *run, struct error *err)
 {
-        bool makes_network = plan->kind == PLAN_CONTAINER && !plan->user_namespace &&
-                             plan->network != PLAN_NETWORK_HOST;
         struct parcel parcel = { .count = 1 };
         char name[CGROUP_NAME_MAX];
         int r;
@@ -161,7 +162,7 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         memcpy(run->group.name, name, sizeof(name));
         /* The helper starts up on another CPU while the rest is prepared; it waits for the order.
          */
-        r = start_helper(host->init_path, makes_network ? HELPER_HINT_NETWORK : NULL, run, err);
+        r = take_helper(host, backend_makes_network(plan), run, err);
         if (r == 0 && host->site->version == CGROUP_V2)
                 r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);
         if (r == 0)
@@ -188,10 +189,10 @@ int backend_child_failure(const struct run *run, struct error *err)
 {
         int r;
 
-        if (!run->child.sys_errno)
+        if (!run->helper->child.sys_errno)
                 return 0;
-        errno = run->child.sys_errno;
-        r = error_set_errno(err, "start the helper '%s'", run->child.path);
+        errno = run->helper->child.sys_errno;
+        r = error_set_errno(err, "start the helper '%s'", run->helper->child.path);
         error_hint(err, "install it, or set SANDBOX_INIT to where it is");
         return r;
 }

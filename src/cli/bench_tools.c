@@ -74,7 +74,7 @@ int bench_open(struct bench *bench, struct error *err)
         if (r == 0)
                 r = read_hello(bench, err);
         if (r == 0)
-                r = setup_engine(NULL, &bench->engine, err);
+                r = setup_engine(NULL, false, &bench->engine, err);
         if (r < 0)
                 return r;
         length = snprintf(directory, sizeof(directory), "%s/sandbox-bench-XXXXXX",

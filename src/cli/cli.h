@@ -72,7 +72,8 @@ static inline void cli_policy_free_p(sbx_policy **policy)
 /* setup.c: the engine and the policy as the options and the environment say. */
 
 /* `languages_dir` may be NULL. */
-int setup_engine(const char *languages_dir, sbx_engine **ret_engine, struct error *err);
+int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
+                 struct error *err);
 /* `path`, else SANDBOX_POLICY, else none; then the SANDBOX_* variables over it. */
 int setup_policy(const char *path, sbx_policy **ret_policy, struct error *err);
 /* No words or arguments are taken by this command. */

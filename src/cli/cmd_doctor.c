@@ -113,7 +113,7 @@ static int doctor_main(const struct cli *cli, const struct options *options, str
         int r = setup_refuse_words(options, err);
 
         if (r == 0)
-                r = setup_engine(NULL, &engine, err);
+                r = setup_engine(NULL, false, &engine, err);
         if (r < 0)
                 return r;
         text = sbx_doctor_json(engine, &failure);

@@ -43,7 +43,7 @@ static int check_file(const struct cli *cli, const char *path, bool *ret_ok, str
         sbx_error *failure = NULL;
         struct error found = { 0 };
         char shown[512];
-        int r = policy ? setup_engine(NULL, &engine, err) : error_set_nomem(err);
+        int r = policy ? setup_engine(NULL, false, &engine, err) : error_set_nomem(err);
 
         if (r < 0)
                 return r;

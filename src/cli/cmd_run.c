@@ -151,15 +151,12 @@ static void end_quickly(const struct run *run, int code)
 #endif
 }
 
-static int execute(struct run *run, struct error *err)
+static int execute(struct run *run, sbx_engine *engine, struct error *err)
 {
-        AUTO_ENGINE sbx_engine *engine = NULL;
         AUTO_RESULT sbx_result *result = NULL;
         sbx_error *failure = NULL;
-        int r = setup_engine(options_value(run->options, "languages"), &engine, err);
+        int r;
 
-        if (r < 0)
-                return r;
         run_signals_catch(run->req);
         result = sbx_run(engine, run->req, &failure);
         run_signals_forget();
@@ -184,10 +181,15 @@ static int run_main(const struct cli *cli, const struct options *options, struct
                 .code = { .fd = -1 },
                 .stdin_fd = -1,
         };
-        int r = prepare(&run, err);
+        AUTO_ENGINE sbx_engine *engine = NULL;
+        /* First of all: its helper starts up on another CPU while we read code and policy. It runs
+         * nothing before it has its order, and goes if there is none. */
+        int r = setup_engine(options_value(options, "languages"), true, &engine, err);
 
         if (r == 0)
-                r = execute(&run, err);
+                r = prepare(&run, err);
+        if (r == 0)
+                r = execute(&run, engine, err);
         run_events_done(&run.events);
         sbx_request_free(run.req);
         fd_close(run.stdin_fd);

@@ -77,8 +77,10 @@ int run_add_input(sbx_request *req, const char *value, struct error *err)
                 return r;
         }
         r = open_path(source, &fd, err);
-        if (r == 0 && sbx_request_add_input_fd(req, target, fd, &failure) < 0)
+        if (r == 0 && sbx_request_add_input_fd(req, target, fd, &failure) < 0) {
                 r = report_take(err, failure);
+                error_prefix(err, "'%s'", str_printable(source, shown, sizeof(shown)));
+        }
         return r;
 }
 

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int setup_engine(const char *languages_dir, sbx_engine **ret_engine, struct error *err)
+int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
+                 struct error *err)
 {
-        sbx_engine_options options = { .size = sizeof(options), .languages_dir = languages_dir };
+        sbx_engine_options options = { .size = sizeof(options),
+                                       .languages_dir = languages_dir,
+                                       .early_start = early_start };
         sbx_error *failure = NULL;
         sbx_engine *engine = sbx_engine_new(&options, &failure);
 

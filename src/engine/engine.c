@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "plan/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,6 +121,19 @@ static char *find_cache(void)
         return path.length && !path.failed ? strbuf_take(&path) : NULL;
 }
 
+/* Where it fails, the run starts one of its own and tells what is wrong. */
+static void start_early(struct engine *engine)
+{
+        struct helper *helper = mem_alloc(sizeof(*helper));
+        const char *hint = engine->identity.user_namespace ? NULL : HELPER_HINT_NETWORK;
+
+        if (helper && helper_start(helper, engine->init_path, hint) < 0) {
+                mem_free(helper);
+                helper = NULL;
+        }
+        engine->early = helper;
+}
+
 int engine_init(struct engine *engine, const struct engine_options *options, struct error *err)
 {
         int r;
@@ -128,15 +142,19 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
                 (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS };
         (void)pthread_mutex_init(&engine->lock, NULL); /* cannot fail with default attributes */
         (void)pthread_cond_init(&engine->freed, NULL);
-        r = cgroup_site_open(&engine->site, err);
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                engine->site.parent_fds[i] = -1;
+        r = find_identity(&engine->identity, err);
+        engine->init_path = options->init_path ? mem_strdup(options->init_path) : find_helper();
+        if (r == 0 && options->early_start && engine->init_path)
+                start_early(engine);
         if (r == 0)
-                r = find_identity(&engine->identity, err);
+                r = cgroup_site_open(&engine->site, err);
         if (r < 0) {
                 engine_done(engine);
                 return r;
         }
         engine->languages = languages_new();
-        engine->init_path = options->init_path ? mem_strdup(options->init_path) : find_helper();
         engine->cache_dir = find_cache();
         engine->cache_bytes = COMPILED_BYTES;
         if (!engine->languages || !engine->init_path) {
@@ -148,6 +166,10 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
 
 void engine_done(struct engine *engine)
 {
+        if (engine->early) {
+                helper_dismiss(engine->early);
+                mem_free(engine->early);
+        }
         languages_free(engine->languages);
         mem_free(engine->init_path);
         mem_free(engine->cache_dir);

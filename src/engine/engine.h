@@ -7,6 +7,7 @@
 
 #include "base/bundle.h"
 #include "base/error.h"
+#include "backend/child.h"
 #include "kernel/cgroup.h"
 #include "languages/languages.h"
 #include "policy/policy.h"
@@ -36,11 +37,13 @@ struct engine {
         unsigned max_runs;
         unsigned next_number; /* guarded by lock */
         bool swept;           /* guarded by lock */
+        struct helper *early; /* owned, guarded by lock: started before the first run; or NULL */
 };
 
 struct engine_options {
         const char *init_path; /* NULL: found */
         unsigned max_runs;     /* 0: the default */
+        bool early_start;      /* a run follows at once: the helper starts beside our own start */
 };
 
 /* Events as they happen; data as in sbx_event. */

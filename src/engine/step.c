@@ -187,6 +187,22 @@ static unsigned next_number(struct engine *engine, bool *ret_sweep)
         return number;
 }
 
+/* The helper that was started before the run, if it fits this plan. */
+static struct helper *take_early(struct engine *engine, const struct plan *plan)
+{
+        struct helper *early;
+
+        (void)pthread_mutex_lock(&engine->lock);
+        early = engine->early;
+        engine->early = NULL;
+        (void)pthread_mutex_unlock(&engine->lock);
+        if (!early || engine->identity.user_namespace || backend_makes_network(plan))
+                return early;
+        helper_dismiss(early); /* it made a network namespace, and none is wanted */
+        mem_free(early);
+        return NULL;
+}
+
 static int start_and_watch(struct passage *passage, const struct step_order *order,
                            const struct step_files *files, struct plan *plan, struct error *err)
 {
@@ -208,9 +224,12 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 input.file_fds[input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, &watch); /* the clock of the step starts here */
         host.number = next_number(passage->engine, &sweep);
+        host.early = take_early(passage->engine, plan);
         r = backend_start(passage->backend, &host, plan, &input, &run, err);
-        if (r < 0)
+        if (r < 0) {
+                mem_free(host.early);
                 return r;
+        }
         if (sweep)
                 cgroup_sweep(&passage->engine->site); /* while the helper works */
         r = monitor_watch(&run, &watch, order->outcome, passage->result, err);
@@ -224,6 +243,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 r = order->collect(passage, run.workspace_fd, err);
         run_finish(&run);
         run_close(&run);
+        mem_free(host.early);
         return r;
 }
 

@@ -19,13 +19,18 @@ static int add_folder(struct bundle *files, const char *path, int fd, struct err
 {
         static const struct bundle_bounds bounds = { BUNDLE_BYTES_MAX, BUNDLE_FILES_MAX };
         AUTO_STRBUF struct strbuf prefix = { 0 };
+        size_t before = files->count;
+        int r;
 
         strbuf_adds(&prefix, path);
         if (*path)
                 strbuf_adds(&prefix, "/");
         if (prefix.failed)
                 return error_set_nomem(err);
-        return bundle_add_tree(files, fd, prefix.data ? prefix.data : "", &bounds, true, err);
+        r = bundle_add_tree(files, fd, prefix.data ? prefix.data : "", &bounds, true, err);
+        if (r == 0 && files->count == before)
+                return error_set(err, SBX_EINVAL, "the folder holds no files");
+        return r;
 }
 
 int request_add_file_fd(struct bundle *files, const char *path, int fd, struct error *err)

@@ -108,6 +108,11 @@ def test_a_project_of_unclear_language_asks(sandbox, place):
     assert done.error.startswith("sandbox: cannot tell the language of the project\nhint: ")
 
 
+def test_an_empty_folder_is_no_project(sandbox, place):
+    done = sandbox.run("-l", "python", str(place))
+    assert done.exit_code == 125 and "the folder holds no files" in done.error
+
+
 def test_an_entry_without_a_project_is_a_mistake(sandbox):
     done = sandbox.run("-l", "python", "--entry", "x.py", "-c", "1")
     assert done.exit_code == 125 and b"the code is a single file" in done.stderr
