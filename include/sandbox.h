@@ -84,6 +84,8 @@ typedef struct sbx_engine_options {
                                       installed */
         unsigned max_runs;         /* runs at once; 0: 256. Further ones wait their turn. */
         bool early_start;          /* a run follows at once: its helper starts beside the engine */
+        bool untrusted_requests;   /* what a request sets by itself (sbx_request_set and _add_mount)
+                                      can only tighten the policy that it was given */
 } sbx_engine_options;
 
 /* `options` may be NULL for the defaults. */
@@ -94,14 +96,28 @@ SBX_API void sbx_engine_free(sbx_engine *engine);
 
 SBX_API sbx_policy *sbx_policy_new(void);
 SBX_API void sbx_policy_free(sbx_policy *policy);
+/* Adds what a file says over what was loaded before: TOML where its name ends in .toml, else YAML.
+ */
 SBX_API int sbx_policy_load_file(sbx_policy *policy, const char *path, sbx_error **err);
-/* `name` stands for the file's name in messages. */
+/* The same for a policy that is built in, such as "strict", and the list of those as JSON: objects
+ * with name and what. */
+SBX_API int sbx_policy_load_profile(sbx_policy *policy, const char *name, sbx_error **err);
+SBX_API bool sbx_policy_is_profile(const char *name);
+SBX_API char *sbx_policy_profiles_json(sbx_error **err);
+/* What is loaded afterwards, the environment and what requests set can only tighten what was loaded
+ * so far; anything else is an error that names the value and its ceiling. The same is said in a
+ * file by "sealed: true". */
+SBX_API int sbx_policy_seal(sbx_policy *policy, sbx_error **err);
+/* `name` stands for the file's name in messages, and its ending says what the text is. */
 SBX_API int sbx_policy_load_text(sbx_policy *policy, const char *text, size_t length,
                                  const char *name, sbx_error **err);
 /* Reads the SANDBOX_* variables of an environment block such as environ. */
 SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environment,
                                         sbx_error **err);
-/* The effective policy for a language (NULL: the general one), as "yaml" or "json" text. */
+/* The effective policy for a language (NULL: the general one), as "yaml" or "json" text; "explain"
+ * is a JSON list that says for each value which layer set it: objects with key, value, layer
+ * ("default", "language", "profile", "file", "environment", "request"), source (the file or the
+ * variable), line, column and language (of the block). Caller frees. */
 SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
                               sbx_error **err);
 /* Whether this engine can run under the policy: languages it names that nobody has, and parts that
@@ -153,6 +169,9 @@ SBX_API int sbx_request_add_mount(sbx_request *req, const char *source, const ch
                                   const char *mode, sbx_error **err);
 /* Takes a copy of the policy's layers. Without one, the defaults stand. */
 SBX_API int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, sbx_error **err);
+/* sbx_policy_show() with what the request sets on top. */
+SBX_API char *sbx_request_show_policy(const sbx_request *req, const char *language,
+                                      const char *form, sbx_error **err);
 
 /* Standard input: bytes, or a descriptor that stays the caller's and is read while the program
  * runs. */

@@ -14,12 +14,16 @@ struct sbx_error {
 
 struct sbx_engine {
         struct engine engine;
+        bool untrusted_requests; /* what a request sets can only tighten its policy */
 };
 
+enum { API_POLICY_FILES_MAX = 16 };
+
 struct sbx_policy {
-        struct policy file;        /* what files said */
+        struct policy *files; /* owned; what each file, text, profile or seal said, in order */
+        size_t file_count;
+        size_t file_capacity;
         struct policy environment; /* what SANDBOX_* said */
-        char *file_name;           /* owned: of the last file, for messages; or NULL */
 };
 
 struct sbx_program {
@@ -44,6 +48,15 @@ int api_fail_null(const char *function, sbx_error **err);
 
 void api_policy_init(struct sbx_policy *policy);
 void api_policy_done(struct sbx_policy *policy);
+/* Lists the layers, environment included; the count. */
+size_t api_policy_layers(const struct sbx_policy *policy,
+                         const struct policy *layers[ENGINE_LAYERS_MAX]);
+/* The effective policy of some layers in a form; NULL with an error. */
+char *api_policy_show(const struct policy *const *layers, size_t count, const char *language,
+                      const char *form, sbx_error **err);
+/* policy_toml.c: the record of a TOML text. Caller frees. */
+int api_toml_record(const char *text, size_t length, char **ret_record, size_t *ret_length,
+                    struct error *err);
 int api_policy_copy(struct sbx_policy *to, const struct sbx_policy *from, struct error *err);
 
 #endif

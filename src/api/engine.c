@@ -103,6 +103,7 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
         inner = (struct engine_options){ .init_path = given.init_path,
                                          .max_runs = given.max_runs,
                                          .early_start = given.early_start };
+        engine->untrusted_requests = given.untrusted_requests;
         r = engine_init(&engine->engine, &inner, &error);
         if (r < 0) {
                 mem_free(engine);

@@ -14,17 +14,18 @@ enum { POLICY_FILE_MAX = 1 << 20 };
 
 void api_policy_init(struct sbx_policy *policy)
 {
-        policy_init(&policy->file);
-        policy_init(&policy->environment);
-        policy->file_name = NULL;
+        *policy = (struct sbx_policy){ 0 };
+        policy->environment.layer = LAYER_ENVIRONMENT;
 }
 
 void api_policy_done(struct sbx_policy *policy)
 {
-        policy_done(&policy->file);
+        while (policy->file_count > 0)
+                policy_done(&policy->files[--policy->file_count]);
+        mem_free(policy->files);
+        policy->files = NULL;
+        policy->file_capacity = 0;
         policy_done(&policy->environment);
-        mem_free(policy->file_name);
-        policy->file_name = NULL;
 }
 
 int api_policy_copy(struct sbx_policy *to, const struct sbx_policy *from, struct error *err)
@@ -33,10 +34,15 @@ int api_policy_copy(struct sbx_policy *to, const struct sbx_policy *from, struct
         int r;
 
         api_policy_init(&copy);
-        r = policy_copy(&copy.file, &from->file, err);
-        if (r == 0)
-                r = policy_copy(&copy.environment, &from->environment, err);
-        copy.file_name = mem_strdup(from->file_name);
+        r = policy_copy(&copy.environment, &from->environment, err);
+        for (size_t i = 0; r == 0 && i < from->file_count; i++) {
+                if (MEM_GROW(copy.files, copy.file_count, copy.file_capacity) < 0)
+                        r = error_set_nomem(err);
+                else
+                        r = policy_copy(&copy.files[i], &from->files[i], err);
+                if (r == 0)
+                        copy.file_count++;
+        }
         if (r < 0) {
                 api_policy_done(&copy);
                 return r;
@@ -44,6 +50,19 @@ int api_policy_copy(struct sbx_policy *to, const struct sbx_policy *from, struct
         api_policy_done(to);
         *to = copy;
         return 0;
+}
+
+size_t api_policy_layers(const struct sbx_policy *policy,
+                         const struct policy *layers[ENGINE_LAYERS_MAX])
+{
+        size_t count = 0;
+
+        while (count < policy->file_count) {
+                layers[count] = &policy->files[count];
+                count++;
+        }
+        layers[count++] = &policy->environment;
+        return count;
 }
 
 sbx_policy *sbx_policy_new(void)
@@ -81,8 +100,6 @@ static int open_policy(const char *path, const char *shown, int *ret_fd, struct 
                 fault = "it is writable by everybody";
         else if (st.st_uid != 0 && st.st_uid != geteuid())
                 fault = "it belongs to another user";
-        else if (str_has_suffix(path, ".toml"))
-                fault = "TOML policies are not available in this build; write it as YAML";
         if (fault)
                 return error_set(err, SBX_EPOLICY, "policy '%s': %s", shown, fault);
         *ret_fd = fd_take(&fd);
@@ -126,10 +143,55 @@ static int anchor(struct policy *policy, const char *path)
         return r;
 }
 
+/* Reads a text in the form that its name's ending says into a layer. */
+static int load_text(struct policy *layer, const char *text, size_t length, const char *name,
+                     struct error *err)
+{
+        AUTO_FREE char *record = NULL;
+        size_t record_length = 0;
+        int r;
+
+        if (!str_has_suffix(name, ".toml"))
+                return policy_load_yaml(layer, text, length, name, err);
+        /* What the reader would refuse unread is not worth a process. */
+        if (length <= POLICY_FILE_MAX) {
+                r = api_toml_record(text, length, &record, &record_length, err);
+                if (r < 0)
+                        return r;
+        }
+        return policy_load_toml(layer, text, length, record, record_length, name, err);
+}
+
+/* The place for one more layer; it counts only once add_done() says so. */
+static int add_layer(sbx_policy *policy, struct policy **ret_layer, struct error *err)
+{
+        if (policy->file_count >= API_POLICY_FILES_MAX)
+                return error_set(err, SBX_EINVAL, "more than %d policies", API_POLICY_FILES_MAX);
+        if (MEM_GROW(policy->files, policy->file_count, policy->file_capacity) < 0)
+                return error_set_nomem(err);
+        *ret_layer = &policy->files[policy->file_count];
+        policy_init(*ret_layer);
+        return 0;
+}
+
+/* Keeps the layer, or drops it where it could not be filled. */
+static int add_done(sbx_policy *policy, struct policy *layer, int r, const struct error *error,
+                    sbx_error **err)
+{
+        if (r < 0) {
+                if (layer)
+                        policy_done(layer);
+                return api_fail(error, err);
+        }
+        policy->file_count++;
+        return 0;
+}
+
 int sbx_policy_load_file(sbx_policy *policy, const char *path, sbx_error **err)
 {
         AUTO_CLOSE int fd = -1;
         AUTO_FREE char *text = NULL;
+        struct policy *layer = NULL;
         struct error error;
         char shown[512];
         size_t length;
@@ -138,32 +200,64 @@ int sbx_policy_load_file(sbx_policy *policy, const char *path, sbx_error **err)
         if (!policy || !path)
                 return api_fail_null("sbx_policy_load_file", err);
         str_printable(path, shown, sizeof(shown));
-        r = open_policy(path, shown, &fd, &error);
+        r = add_layer(policy, &layer, &error);
+        if (r == 0)
+                r = open_policy(path, shown, &fd, &error);
         if (r == 0)
                 r = fd_read_all(fd, POLICY_FILE_MAX, shown, &text, &length, &error);
         if (r == 0)
-                r = policy_load_yaml(&policy->file, text, length, shown, &error);
-        if (r == 0 && anchor(&policy->file, path) < 0)
+                r = load_text(layer, text, length, shown, &error);
+        if (r == 0 && anchor(layer, path) < 0)
                 r = error_set_nomem(&error);
-        if (r < 0)
-                return api_fail(&error, err);
-        mem_free(policy->file_name);
-        policy->file_name = mem_strdup(shown);
-        return 0;
+        return add_done(policy, layer, r, &error, err);
 }
 
 int sbx_policy_load_text(sbx_policy *policy, const char *text, size_t length, const char *name,
                          sbx_error **err)
 {
+        struct policy *layer = NULL;
         struct error error;
+        int r;
 
         if (!policy || !text || !name)
                 return api_fail_null("sbx_policy_load_text", err);
-        if (policy_load_yaml(&policy->file, text, length, name, &error) < 0)
-                return api_fail(&error, err);
-        mem_free(policy->file_name);
-        policy->file_name = mem_strdup(name);
-        return 0;
+        r = add_layer(policy, &layer, &error);
+        if (r == 0)
+                r = load_text(layer, text, length, name, &error);
+        return add_done(policy, layer, r, &error, err);
+}
+
+int sbx_policy_load_profile(sbx_policy *policy, const char *name, sbx_error **err)
+{
+        struct policy *layer = NULL;
+        struct error error;
+        int r;
+
+        if (!policy || !name)
+                return api_fail_null("sbx_policy_load_profile", err);
+        r = add_layer(policy, &layer, &error);
+        if (r == 0)
+                r = policy_load_profile(layer, name, &error);
+        return add_done(policy, layer, r, &error, err);
+}
+
+int sbx_policy_seal(sbx_policy *policy, sbx_error **err)
+{
+        struct policy *layer = NULL;
+        struct error error;
+        int r;
+
+        if (!policy)
+                return api_fail_null("sbx_policy_seal", err);
+        r = add_layer(policy, &layer, &error);
+        if (r == 0)
+                r = policy_copy(layer, &policy_seal, &error);
+        return add_done(policy, layer, r, &error, err);
+}
+
+bool sbx_policy_is_profile(const char *name)
+{
+        return name && policy_profile_find(name);
 }
 
 int sbx_policy_load_environment(sbx_policy *policy, char *const *environment, sbx_error **err)
@@ -177,26 +271,10 @@ int sbx_policy_load_environment(sbx_policy *policy, char *const *environment, sb
                        : 0;
 }
 
-char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
-                      sbx_error **err)
+static char *give_text(char *text, sbx_error **err)
 {
-        const struct policy *layers[] = { &policy->file, &policy->environment };
-        struct policy_values values;
         struct error error;
-        char *text;
 
-        if (!str_equal(form, "yaml") && !str_equal(form, "json")) {
-                (void)error_set(&error, SBX_EINVAL, "no such form of a policy: '%s'",
-                                form ? form : "NULL");
-                (void)api_fail(&error, err);
-                return NULL;
-        }
-        if (policy_effective(layers, 2, language, &values, &error) < 0) {
-                (void)api_fail(&error, err);
-                return NULL;
-        }
-        text = policy_show(&values, form);
-        policy_values_done(&values);
         if (!text) {
                 (void)error_set_nomem(&error);
                 (void)api_fail(&error, err);
@@ -204,14 +282,44 @@ char *sbx_policy_show(const sbx_policy *policy, const char *language, const char
         return text;
 }
 
+char *api_policy_show(const struct policy *const *layers, size_t count, const char *language,
+                      const char *form, sbx_error **err)
+{
+        bool explain = str_equal(form, "explain");
+        struct policy_values values;
+        struct error error;
+        char *text;
+
+        if (!explain && !str_equal(form, "yaml") && !str_equal(form, "json")) {
+                (void)error_set(&error, SBX_EINVAL, "no such form of a policy: '%s'",
+                                form ? form : "NULL");
+                (void)api_fail(&error, err);
+                return NULL;
+        }
+        if (policy_effective(layers, count, language, &values, &error) < 0) {
+                (void)api_fail(&error, err);
+                return NULL;
+        }
+        text = explain ? policy_explain(layers, count, language, &values)
+                       : policy_show(&values, form);
+        policy_values_done(&values);
+        return give_text(text, err);
+}
+
+char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
+                      sbx_error **err)
+{
+        const struct policy *layers[ENGINE_LAYERS_MAX];
+
+        return api_policy_show(layers, api_policy_layers(policy, layers), language, form, err);
+}
+
 char *sbx_policy_schema(sbx_error **err)
 {
-        struct error error;
-        char *text = policy_schema();
+        return give_text(policy_schema(), err);
+}
 
-        if (!text) {
-                (void)error_set_nomem(&error);
-                (void)api_fail(&error, err);
-        }
-        return text;
+char *sbx_policy_profiles_json(sbx_error **err)
+{
+        return give_text(policy_profiles_json(), err);
 }

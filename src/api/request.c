@@ -18,6 +18,7 @@ sbx_request *sbx_request_new(const char *language, const char *code)
         request_init(&req->request);
         api_policy_init(&req->policy);
         policy_init(&req->settings);
+        req->settings.layer = LAYER_REQUEST;
         req->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* -1: it cannot be cancelled */
         if ((language && request_set_language(&req->request, language, NULL) == SBX_ENOMEM) ||
             (code && request_set_code(&req->request, code, strlen(code), NULL) == SBX_ENOMEM)) {
@@ -118,6 +119,21 @@ int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, sbx_error
         if (!req || !policy)
                 return api_fail_null("sbx_request_set_policy", err);
         return give(api_policy_copy(&req->policy, policy, &error), &error, err);
+}
+
+char *sbx_request_show_policy(const sbx_request *req, const char *language, const char *form,
+                              sbx_error **err)
+{
+        const struct policy *layers[ENGINE_LAYERS_MAX];
+        size_t count;
+
+        if (!req) {
+                (void)api_fail_null("sbx_request_show_policy", err);
+                return NULL;
+        }
+        count = api_policy_layers(&req->policy, layers);
+        layers[count++] = &req->settings;
+        return api_policy_show(layers, count, language, form, err);
 }
 
 int sbx_request_set_stdin(sbx_request *req, const void *data, size_t length, sbx_error **err)

@@ -34,11 +34,11 @@ static void pass_event(void *context, const struct engine_event *inner)
 }
 
 /* A block for a language that nobody has heard of is a mistake, not something to pass over. */
-static int check_language_blocks(const struct engine *engine, const struct sbx_policy *policy,
-                                 struct error *err)
+static int check_file_languages(const struct engine *engine, const struct policy *file,
+                                struct error *err)
 {
-        for (size_t i = 0; i < policy->file.language_count; i++) {
-                const struct policy_language *block = &policy->file.languages[i];
+        for (size_t i = 0; i < file->language_count; i++) {
+                const struct policy_language *block = &file->languages[i];
                 const struct language *language = languages_by_name(engine->languages, block->name);
                 char shown[64];
 
@@ -47,8 +47,8 @@ static int check_language_blocks(const struct engine *engine, const struct sbx_p
                         continue;
                 str_printable(block->name, shown, sizeof(shown));
                 (void)error_set(err, SBX_EPOLICY, "%s:%zu:%zu: unknown language '%s'",
-                                policy->file_name ? policy->file_name : "policy", block->line,
-                                block->column, shown);
+                                file->name ? file->name : "policy", block->line, block->column,
+                                shown);
                 if (language)
                         error_hint(err, "write '%s'", language->name);
                 return SBX_EPOLICY;
@@ -56,19 +56,41 @@ static int check_language_blocks(const struct engine *engine, const struct sbx_p
         return 0;
 }
 
+static int check_language_blocks(const struct engine *engine, const struct sbx_policy *policy,
+                                 struct error *err)
+{
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < policy->file_count; i++)
+                r = check_file_languages(engine, &policy->files[i], err);
+        return r;
+}
+
+/* As it stands for a language, or in general where that is NULL. */
+static int check_effective(const sbx_policy *policy, const char *language, struct error *err)
+{
+        const struct policy *layers[ENGINE_LAYERS_MAX];
+        size_t count = api_policy_layers(policy, layers);
+        struct policy_values values;
+        int r = policy_effective(layers, count, language, &values, err);
+
+        if (r < 0)
+                return r;
+        r = engine_check_policy(&values, err);
+        policy_values_done(&values);
+        return r;
+}
+
 int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_error **err)
 {
-        const struct policy *layers[] = { &policy->file, &policy->environment };
-        struct policy_values values;
         struct error error;
         int r = check_language_blocks(&engine->engine, policy, &error);
 
         if (r == 0)
-                r = policy_effective(layers, 2, NULL, &values, &error);
-        if (r < 0)
-                return api_fail(&error, err);
-        r = engine_check_policy(&values, &error);
-        policy_values_done(&values);
+                r = check_effective(policy, NULL, &error);
+        for (size_t i = 0; i < policy->file_count; i++)
+                for (size_t j = 0; r == 0 && j < policy->files[i].language_count; j++)
+                        r = check_effective(policy, policy->files[i].languages[j].name, &error);
         return r < 0 ? api_fail(&error, err) : 0;
 }
 
@@ -76,6 +98,7 @@ int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_er
 static int make_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
                       struct error *err)
 {
+        size_t count;
         int r = check_language_blocks(&engine->engine, &req->policy, err);
 
         if (r == 0)
@@ -85,11 +108,14 @@ static int make_order(sbx_engine *engine, sbx_request *req, struct engine_order 
         *ret_order = (struct engine_order){
                 .request = &req->request,
                 .program = req->program ? &req->program->program : NULL,
-                .layers = { &req->policy.file, &req->policy.environment, &req->settings },
                 .cancel_fd = req->cancel_fd,
                 .event = req->handler ? pass_event : NULL,
                 .context = req,
         };
+        count = api_policy_layers(&req->policy, ret_order->layers);
+        if (engine->untrusted_requests)
+                ret_order->layers[count++] = &policy_seal;
+        ret_order->layers[count] = &req->settings;
         return r;
 }
 

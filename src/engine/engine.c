@@ -77,16 +77,13 @@ static bool is_program(const char *path)
         return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The helper: beside the running program, as in a build tree, as installed. */
-static char *find_helper(void)
+char *engine_find_helper(const char *name, const char *variable)
 {
         static const char *const beside[] = {
-                "sandbox-init",
-                "../init/sandbox-init",
-                "../src/init/sandbox-init",
-                "../libexec/sandbox/sandbox-init",
+                ".", "../init", "../src/init", "../toml", "../src/toml", "../libexec/sandbox",
         };
-        const char *chosen = secure_getenv("SANDBOX_INIT");
+        const char *chosen = secure_getenv(variable);
+        AUTO_STRBUF struct strbuf installed = { 0 };
         char self[4096], path[4200];
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
         char *slash;
@@ -96,11 +93,13 @@ static char *find_helper(void)
         self[n > 0 ? n : 0] = '\0';
         slash = strrchr(self, '/');
         for (size_t i = 0; slash && i < ARRAY_SIZE(beside); i++) {
-                (void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self), self, beside[i]);
+                (void)snprintf(path, sizeof(path), "%.*s/%s/%s", (int)(slash - self), self,
+                               beside[i], name);
                 if (is_program(path))
                         return mem_strdup(path);
         }
-        return mem_strdup(SBX_LIBEXECDIR "/sandbox-init");
+        strbuf_addf(&installed, SBX_LIBEXECDIR "/%s", name);
+        return strbuf_take(&installed);
 }
 
 /* Where versions of languages and compiled programs are kept. Without a place, nothing is. */
@@ -145,7 +144,8 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 engine->site.parent_fds[i] = -1;
         r = find_identity(&engine->identity, err);
-        engine->init_path = options->init_path ? mem_strdup(options->init_path) : find_helper();
+        engine->init_path = options->init_path ? mem_strdup(options->init_path)
+                                               : engine_find_helper("sandbox-init", "SANDBOX_INIT");
         if (r == 0 && options->early_start && engine->init_path)
                 start_early(engine);
         if (r == 0)

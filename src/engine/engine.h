@@ -66,11 +66,14 @@ struct engine_program {
         struct bundle built;        /* what the compiler made; empty where the code itself is run */
 };
 
+enum { ENGINE_LAYERS_MAX = 24 };
+
 struct engine_order {
         const struct request *request;
         const struct engine_program
-                *program;               /* what is run instead of the request's code, or NULL */
-        const struct policy *layers[3]; /* file, environment, request; may be NULL */
+                *program; /* what is run instead of the request's code, or NULL */
+        const struct policy *layers[ENGINE_LAYERS_MAX]; /* files, environment, request, in their
+                                                           order; NULL is none */
         int cancel_fd;
         void (*event)(void *context, const struct engine_event *event); /* or NULL */
         void *context;
@@ -78,6 +81,9 @@ struct engine_order {
 
 int engine_init(struct engine *engine, const struct engine_options *options, struct error *err);
 void engine_done(struct engine *engine);
+/* The path of one of our helper programs: what the environment variable says, beside the running
+ * program, as in a build tree, as installed. NULL when out of memory. Caller frees. */
+char *engine_find_helper(const char *name, const char *variable);
 
 /* Runs it. A refusal and a failure of ours are results too; an error means that the request was
  * wrong and nothing ran. */

@@ -169,10 +169,11 @@ static int check_size(const struct passage *passage, struct error *err)
 
 int passage_allow(struct passage *passage, struct error *err)
 {
-        const struct policy *layers[3];
+        const struct policy *layers[ENGINE_LAYERS_MAX];
         size_t count = 0;
         int r;
 
+        /* The limits that a language file gives belong here, before all others (LAYER_LANGUAGE). */
         for (size_t i = 0; i < ARRAY_SIZE(passage->order->layers); i++)
                 if (passage->order->layers[i])
                         layers[count++] = passage->order->layers[i];

@@ -25,6 +25,9 @@ void policy_values_done(struct policy_values *values)
 {
         strlist_done(&values->network_allow);
         strlist_done(&values->env);
+        for (size_t i = 0; i < POLICY_RULE_LANGUAGES; i++)
+                for (size_t j = 0; j < POLICY_RULE_LISTS; j++)
+                        strlist_done(&values->rules[i][j].items);
         mounts_done(values);
         mem_free(values->workspace);
         *values = (struct policy_values){ 0 };
@@ -38,6 +41,7 @@ void policy_done(struct policy *policy)
                 policy_values_done(&policy->languages[i].values);
         }
         mem_free(policy->languages);
+        mem_free(policy->name);
         *policy = (struct policy){ 0 };
 }
 
@@ -110,17 +114,50 @@ static int merge_path(struct policy_values *base, const struct policy_values *ov
         return 0;
 }
 
+static bool list_has(const struct strlist *list, const char *item)
+{
+        for (size_t i = 0; i < list->count; i++)
+                if (strcmp(list->items[i], item) == 0)
+                        return true;
+        return false;
+}
+
+/* `from` in place of what `to` holds, or in addition to it where `adds`. */
+static int merge_list(struct strlist *to, const struct strlist *from, bool adds)
+{
+        if (!adds)
+                strlist_done(to);
+        for (size_t i = 0; i < from->count; i++)
+                if ((!adds || !list_has(to, from->items[i])) && strlist_add(to, from->items[i]) < 0)
+                        return -1;
+        return 0;
+}
+
+/* Added to nothing, a list still is an addition: the layer below is yet to come. */
 static int merge_allow(struct policy_values *base, const struct policy_values *over,
                        const struct policy_key *key)
 {
-        struct strlist copy = { 0 };
+        if (!over->network_allow_adds || !policy_gives(base, key->field))
+                base->network_allow_adds = over->network_allow_adds;
+        return merge_list(&base->network_allow, &over->network_allow, over->network_allow_adds);
+}
 
-        if (strlist_copy(&copy, &over->network_allow) < 0) {
-                strlist_done(&copy);
-                return -1;
+static int merge_rules(struct policy_values *base, const struct policy_values *over,
+                       const struct policy_key *key)
+{
+        struct policy_list *to = policy_lists_of(base, key);
+        const struct policy_list *from = policy_lists_of_const(over, key);
+
+        for (size_t i = 0; i < POLICY_RULE_LISTS; i++) {
+                if (!from[i].given)
+                        continue;
+                if (!from[i].adds || !to[i].given)
+                        to[i].adds = from[i].adds;
+                to[i].given = true;
+                to[i].place = from[i].place;
+                if (merge_list(&to[i].items, &from[i].items, from[i].adds) < 0)
+                        return -1;
         }
-        strlist_done(&base->network_allow);
-        base->network_allow = copy;
         return 0;
 }
 
@@ -191,7 +228,7 @@ static const merge_function mergers[KINDS] = {
         [KIND_CHOICE] = merge_choice,     [KIND_BOOLEAN] = merge_boolean,
         [KIND_BACKENDS] = merge_backends, [KIND_PATH] = merge_path,
         [KIND_ALLOW] = merge_allow,       [KIND_MOUNTS] = merge_mounts,
-        [KIND_ENV] = merge_env,
+        [KIND_ENV] = merge_env,           [KIND_RULES] = merge_rules,
 };
 
 /* Who names destinations wants them reached, and who wants names resolved wants that mode, unless
@@ -202,10 +239,12 @@ static void imply_network_mode(struct policy_values *base, const struct policy_v
                 return;
         if (over->network_allow.count > 0) {
                 base->network_mode = NETWORK_ALLOWLIST;
+                base->places[FIELD_NETWORK_MODE] = over->places[FIELD_NETWORK_ALLOW];
                 base->given |= policy_field_bit(FIELD_NETWORK_MODE);
         } else if (policy_gives(over, FIELD_NETWORK_DNS) && over->network_dns &&
                    policy_gives(base, FIELD_NETWORK_MODE) && base->network_mode < NETWORK_DNS) {
                 base->network_mode = NETWORK_DNS;
+                base->places[FIELD_NETWORK_MODE] = over->places[FIELD_NETWORK_DNS];
         }
 }
 
@@ -235,8 +274,10 @@ int policy_merge(struct policy_values *base, const struct policy_values *over, s
                         continue;
                 if (mergers[key->kind](base, over, key) < 0)
                         return error_set_nomem(err);
-                base->given |= policy_field_bit(key->field);
+                base->places[key->field] = over->places[key->field];
         }
+        /* Not before all are merged: the lists of analysis share a field. */
+        base->given |= over->given;
         imply_network_mode(base, over);
         return check_sums(base, err);
 }
@@ -266,7 +307,9 @@ int policy_copy(struct policy *to, const struct policy *from, struct error *err)
         int r;
 
         policy_init(&copy);
-        r = policy_merge_all(&copy, from, err);
+        copy.layer = from->layer;
+        copy.name = mem_strdup(from->name);
+        r = from->name && !copy.name ? error_set_nomem(err) : policy_merge_all(&copy, from, err);
         if (r < 0) {
                 policy_done(&copy);
                 return r;
@@ -305,19 +348,69 @@ static void settle_network(struct policy_values *values)
                 values->network_dns = true;
 }
 
+/* "p.yaml:3:1: ", "environment variable X: " or nothing before what a layer did wrong. */
+static void prefix_layer(const struct policy *layer, const struct policy_language *block,
+                         const struct policy_key *key, struct error *err)
+{
+        const char *variable = policy_env_variable(key->key);
+        const struct policy_values *values = block && policy_gives(&block->values, key->field)
+                                                     ? &block->values
+                                                     : &layer->general;
+        struct policy_place place = values->places[key->field];
+
+        if (layer->layer == LAYER_ENVIRONMENT && variable)
+                error_prefix(err, "environment variable %s", variable);
+        else if (layer->name && place.line)
+                error_prefix(err, "%s:%u:%u", layer->name, place.line, place.column);
+}
+
+/* Lays a layer over values that are sealed. */
+static int merge_sealed(struct policy_values *values, const struct policy *layer,
+                        const struct policy_language *block, const char *sealer, struct error *err)
+{
+        const struct policy_key *key = NULL;
+        struct policy_values ceiling = { 0 };
+        int r = policy_merge(&ceiling, values, err);
+
+        if (r == 0)
+                r = policy_merge(values, &layer->general, err);
+        if (r == 0 && block)
+                r = policy_merge(values, &block->values, err);
+        if (r == 0) {
+                /* What is void now stays void: no later layer can bring the mode back. */
+                settle_network(&ceiling);
+                settle_network(values);
+                r = policy_check_tighter(&ceiling, values, &key, err);
+        }
+        if (r < 0 && key) {
+                prefix_layer(layer, block, key, err);
+                error_hint(err, "the policy is sealed%s%s: it can only be tightened",
+                           sealer ? " by " : "", sealer ? sealer : "");
+        }
+        policy_values_done(&ceiling);
+        return r;
+}
+
 int policy_effective(const struct policy *const *layers, size_t layer_count, const char *language,
                      struct policy_values *ret_values, struct error *err)
 {
         struct policy_values values;
+        const char *sealer = NULL;
         int r = policy_defaults(&values, err);
 
         for (size_t i = 0; r == 0 && i < layer_count; i++) {
                 const struct policy_language *block =
                         language ? policy_language_find(layers[i], language) : NULL;
 
+                if (values.sealed) {
+                        r = merge_sealed(&values, layers[i], block, sealer, err);
+                        continue;
+                }
                 r = policy_merge(&values, &layers[i]->general, err);
                 if (r == 0 && block)
                         r = policy_merge(&values, &block->values, err);
+                if (values.sealed)
+                        sealer = layers[i]->name;
         }
         if (r < 0) {
                 policy_values_done(&values);

@@ -39,6 +39,15 @@ static const struct variable {
         { "SANDBOX_STORE_CODE", { "records.store_code" }, 0, store_words, false },
 };
 
+const char *policy_env_variable(const char *key)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(variables[i].keys); j++)
+                        if (variables[i].keys[j] && strcmp(variables[i].keys[j], key) == 0)
+                                return variables[i].name;
+        return NULL;
+}
+
 /* The first entry of that name, as getenv() takes it; NULL where it is absent or empty. */
 static const char *find_variable(char *const *environment, const char *name)
 {
@@ -101,6 +110,7 @@ int policy_load_environment(struct policy *policy, char *const *environment, str
         struct policy_values values = { 0 };
         int r = 0;
 
+        policy->layer = LAYER_ENVIRONMENT;
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(variables); i++) {
                 const char *value = find_variable(environment, variables[i].name);
 

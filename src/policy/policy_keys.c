@@ -20,57 +20,65 @@ const char *const policy_rule_lists[POLICY_RULE_LISTS] = {
 };
 
 #define AT(member) offsetof(struct policy_values, member)
-#define RULES(language)                                                                            \
+#define RULES(index, language)                                                                     \
         {                                                                                          \
-                "analysis." language, KIND_RULES, FIELD_COUNT, 0, 0, 0, 0, NULL, false,            \
-                        "what static analysis forbids in " language                                \
+                "analysis." language, KIND_RULES, FIELD_RULES, AT(rules[index]), 0, 0, 0, NULL,    \
+                        false, TIGHTEN_RULES, "what static analysis forbids in " language          \
         }
 
 const struct policy_key policy_keys[] = {
-        { "version", KIND_VERSION, FIELD_COUNT, 0, 1, 1, 1, NULL, false, "version of this format" },
+        { "version", KIND_VERSION, FIELD_COUNT, 0, 1, 1, 1, NULL, false, TIGHTEN_FREE,
+          "version of this format" },
         { "backend", KIND_BACKENDS, FIELD_BACKEND, AT(backends), BACKEND_AUTO, BACKEND_AUTO,
-          BACKEND_WASM, backend_names, false,
+          BACKEND_WASM, backend_names, false, TIGHTEN_BACKENDS,
           "what contains the program, or a list in order of preference" },
         { "fallback", KIND_CHOICE, FIELD_FALLBACK, AT(fallback), BACKEND_NONE, BACKEND_CONTAINER,
-          BACKEND_NONE, backend_names, false, "backend where the wanted one is not available" },
+          BACKEND_NONE, backend_names, false, TIGHTEN_FALLBACK,
+          "backend where the wanted one is not available" },
         { "enforcement", KIND_CHOICE, FIELD_ENFORCEMENT, AT(enforcement), ENFORCEMENT_STRICT,
-          ENFORCEMENT_STRICT, ENFORCEMENT_BEST_EFFORT, enforcement_names, false,
+          ENFORCEMENT_STRICT, ENFORCEMENT_BEST_EFFORT, enforcement_names, false, TIGHTEN_SMALLER,
           "whether a protection that cannot be had is a refusal" },
+        { "sealed", KIND_BOOLEAN, FIELD_SEALED, AT(sealed), false, 0, 1, NULL, false,
+          TIGHTEN_LARGER, "whether later layers can only tighten" },
 #define X(member, name, unit, def, low, high, sentence)                                            \
-        { "limits." name, KIND_##unit, FIELD_##member, AT(limits.member), def, low,                \
-          high,           NULL,        true,           sentence },
+        { "limits." name, KIND_##unit, FIELD_##member, AT(limits.member), def,     low,            \
+          high,           NULL,        true,           TIGHTEN_SMALLER,   sentence },
 #include "policy/limits.def"
 #undef X
         { "network.mode", KIND_CHOICE, FIELD_NETWORK_MODE, AT(network_mode), NETWORK_NONE,
-          NETWORK_NONE, NETWORK_HOST, network_names, true, "what the program can reach" },
+          NETWORK_NONE, NETWORK_HOST, network_names, true, TIGHTEN_SMALLER,
+          "what the program can reach" },
         { "network.dns", KIND_BOOLEAN, FIELD_NETWORK_DNS, AT(network_dns), false, 0, 1, NULL, true,
-          "whether names resolve" },
+          TIGHTEN_DNS, "whether names resolve" },
         { "network.allow", KIND_ALLOW, FIELD_NETWORK_ALLOW, AT(network_allow), 0, 0, 0, NULL, true,
+          TIGHTEN_ALLOW,
           "destinations of mode allowlist: name, *.name, address or CIDR, with an optional port" },
         { "filesystem.workspace", KIND_PATH, FIELD_WORKSPACE, AT(workspace), 0, 0, 0, NULL, true,
-          "folder that is kept between runs; null: a fresh one in memory" },
+          TIGHTEN_PATH, "folder that is kept between runs; null: a fresh one in memory" },
         { "filesystem.mounts", KIND_MOUNTS, FIELD_MOUNTS, AT(mounts), 0, 0, 0, NULL, true,
-          "folders and files of the host shown to the program" },
-        { "env", KIND_ENV, FIELD_ENV, AT(env), 0, 0, 0, NULL, true, "environment of the program" },
+          TIGHTEN_MOUNTS, "folders and files of the host shown to the program" },
+        { "env", KIND_ENV, FIELD_ENV, AT(env), 0, 0, 0, NULL, true, TIGHTEN_ENV,
+          "environment of the program" },
         { "analysis.mode", KIND_CHOICE, FIELD_ANALYSIS_MODE, AT(analysis_mode), ANALYSIS_WARN,
-          ANALYSIS_OFF, ANALYSIS_BLOCK, analysis_names, false, "static analysis before the run" },
-        RULES("python"),
-        RULES("javascript"),
-        RULES("shell"),
-        RULES("typescript"),
-        RULES("c"),
-        RULES("cpp"),
-        RULES("go"),
-        RULES("rust"),
-        RULES("java"),
-        RULES("ruby"),
-        RULES("perl"),
-        RULES("php"),
-        RULES("lua"),
+          ANALYSIS_OFF, ANALYSIS_BLOCK, analysis_names, false, TIGHTEN_LARGER,
+          "static analysis before the run" },
+        RULES(0, "python"),
+        RULES(1, "javascript"),
+        RULES(2, "shell"),
+        RULES(3, "typescript"),
+        RULES(4, "c"),
+        RULES(5, "cpp"),
+        RULES(6, "go"),
+        RULES(7, "rust"),
+        RULES(8, "java"),
+        RULES(9, "ruby"),
+        RULES(10, "perl"),
+        RULES(11, "php"),
+        RULES(12, "lua"),
         { "records.store_code", KIND_CHOICE, FIELD_STORE_CODE, AT(store_code), STORE_ON_ERROR,
-          STORE_NEVER, STORE_ALWAYS, store_names, false,
+          STORE_NEVER, STORE_ALWAYS, store_names, false, TIGHTEN_FIXED,
           "when the record of a run keeps its code" },
-        { "languages", KIND_LANGUAGES, FIELD_COUNT, 0, 0, 0, 0, NULL, false,
+        { "languages", KIND_LANGUAGES, FIELD_COUNT, 0, 0, 0, 0, NULL, false, TIGHTEN_FREE,
           "what differs for single languages" },
 };
 const size_t policy_key_count = ARRAY_SIZE(policy_keys);
@@ -222,14 +230,27 @@ const char *policy_enforcement_name(enum policy_enforcement enforcement)
         return enforcement_names[enforcement];
 }
 
+/* The key of a language's analysis block, or NULL. */
+static const struct policy_key *find_rules(const char *language)
+{
+        size_t prefix = strlen("analysis.");
+
+        for (size_t i = 0; i < policy_key_count; i++)
+                if (policy_keys[i].kind == KIND_RULES &&
+                    strcasecmp(policy_keys[i].key + prefix, language) == 0)
+                        return &policy_keys[i];
+        return NULL;
+}
+
 bool policy_knows_language(const char *name)
 {
-        AUTO_STRBUF struct strbuf dotted = { 0 };
+        return find_rules(name) != NULL;
+}
 
-        strbuf_addf(&dotted, "analysis.%s", name);
-        for (size_t i = 0; i < policy_key_count && !dotted.failed; i++)
-                if (policy_keys[i].kind == KIND_RULES &&
-                    strcasecmp(policy_keys[i].key, dotted.data) == 0)
-                        return true;
-        return false;
+const struct strlist *policy_rules(const struct policy_values *values, const char *language,
+                                   enum policy_rule rule)
+{
+        const struct policy_key *key = find_rules(language);
+
+        return key ? &policy_lists_of_const(values, key)[rule].items : NULL;
 }

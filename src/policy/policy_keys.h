@@ -7,6 +7,7 @@
 #ifndef POLICY_POLICY_KEYS_H
 #define POLICY_POLICY_KEYS_H
 
+#include "base/units.h"
 #include "policy/policy.h"
 
 enum policy_kind {
@@ -22,9 +23,26 @@ enum policy_kind {
         KIND_ALLOW,       /* list of network destinations */
         KIND_MOUNTS,      /* list of mappings */
         KIND_ENV,         /* mapping of names to values */
-        KIND_RULES,       /* lists of analysis rules for one language: checked, not yet kept */
+        KIND_RULES,       /* lists of analysis rules for one language */
         KIND_LANGUAGES,   /* mapping of language names to blocks like the general one */
         KINDS
+};
+
+/* What "tighter" means for a key. policy_seal.c has a function for each. */
+enum policy_tighten {
+        TIGHTEN_FREE,     /* says nothing about what is allowed */
+        TIGHTEN_SMALLER,  /* a number, or a choice whose names go from narrow to wide */
+        TIGHTEN_LARGER,   /* a choice whose names go from wide to narrow; true instead of false */
+        TIGHTEN_FIXED,    /* cannot be changed */
+        TIGHTEN_BACKENDS, /* some of those allowed */
+        TIGHTEN_FALLBACK, /* the same or none */
+        TIGHTEN_DNS,      /* not where it was not */
+        TIGHTEN_ALLOW,    /* some of those allowed */
+        TIGHTEN_PATH,     /* the same or none */
+        TIGHTEN_MOUNTS,   /* some of those allowed, read-only instead of writable */
+        TIGHTEN_ENV,      /* no variable is added or changed */
+        TIGHTEN_RULES,    /* more of them */
+        TIGHTENS
 };
 
 enum {
@@ -43,20 +61,20 @@ enum {
 struct policy_key {
         const char *key;
         enum policy_kind kind;
-        enum policy_field field;  /* FIELD_COUNT: nothing is kept */
-        size_t offset;            /* of the value in struct policy_values */
-        uint64_t initial;         /* default of numbers, choices and booleans */
-        uint64_t min, max;        /* of numbers; of choices, the first and last index allowed */
-        const char *const *names; /* of choices, by the value of the enum */
-        bool per_language;        /* allowed in a block for one language */
-        const char *what;         /* a sentence for a person */
+        enum policy_field field;     /* FIELD_COUNT: nothing is kept */
+        size_t offset;               /* of the value in struct policy_values */
+        uint64_t initial;            /* default of numbers, choices and booleans */
+        uint64_t min, max;           /* of numbers; of choices, the first and last index allowed */
+        const char *const *names;    /* of choices, by the value of the enum */
+        bool per_language;           /* allowed in a block for one language */
+        enum policy_tighten tighten; /* how a layer above a sealed one may change it */
+        const char *what;            /* a sentence for a person */
 };
 
 extern const struct policy_key policy_keys[];
 extern const size_t policy_key_count; /* at most 64, so that a set of keys fits a word */
 
-/* The four lists of an analysis block. */
-enum { POLICY_RULE_LISTS = 4 };
+/* The lists of an analysis block. */
 extern const char *const policy_rule_lists[POLICY_RULE_LISTS];
 
 static inline uint64_t policy_field_bit(enum policy_field field)
@@ -81,6 +99,19 @@ static inline const void *policy_slot_const(const struct policy_values *values,
         return (const char *)values + key->offset;
 }
 
+/* The lists of an analysis block: POLICY_RULE_LISTS of them. */
+static inline struct policy_list *policy_lists_of(struct policy_values *values,
+                                                  const struct policy_key *key)
+{
+        return policy_slot(values, key);
+}
+
+static inline const struct policy_list *policy_lists_of_const(const struct policy_values *values,
+                                                              const struct policy_key *key)
+{
+        return policy_slot_const(values, key);
+}
+
 /* By the dotted name; NULL when unknown. */
 const struct policy_key *policy_key_find(const char *dotted);
 /* The length of the word of `key` that follows `prefix` ("" or "limits."), or 0 where the key does
@@ -98,12 +129,23 @@ void policy_hint_names(struct error *err, const char *wrong, const char *const *
 int policy_key_set(struct policy_values *values, const struct policy_key *key, const char *text,
                    struct error *err);
 int policy_add_backend(struct policy_values *values, const char *name, struct error *err);
+/* A number of this kind for a person: "30s", "512 MiB". Returns `buffer`. */
+const char *policy_format_number(enum policy_kind kind, uint64_t value,
+                                 char buffer[UNITS_TEXT_MAX]);
 
 /* policy.c: the block for a language, without regard to case, or NULL; a new one, or NULL when out
  * of memory; one whole layer over another. */
 struct policy_language *policy_language_find(const struct policy *policy, const char *name);
 struct policy_language *policy_language_add(struct policy *policy, const char *name);
 int policy_merge_all(struct policy *base, const struct policy *over, struct error *err);
+
+/* policy_seal.c: whether `wanted` is nowhere wider than `ceiling`; both are effective and settled.
+ * Messages name the key, what was wanted and the ceiling. */
+int policy_check_tighter(const struct policy_values *ceiling, const struct policy_values *wanted,
+                         const struct policy_key **ret_key, struct error *err);
+
+/* policy_env.c: the variable that sets the key, or NULL. */
+const char *policy_env_variable(const char *key);
 
 /* policy_check.c */
 int policy_add_allow(struct policy_values *values, const char *destination, struct error *err);

@@ -70,7 +70,7 @@ static size_t utf8_valid_length(const char *text, size_t length)
         return str_utf8_complete(text, good);
 }
 
-static int check_bytes(struct reader *reader)
+int reader_check_bytes(struct reader *reader)
 {
         const char *text = reader->text, *nul;
         size_t length = reader->length;
@@ -176,6 +176,11 @@ int reader_next(struct reader *reader)
         if (reader->has_event)
                 yaml_event_delete(&reader->event);
         reader->has_event = false;
+        if (reader->record) {
+                int r = reader_next_recorded(reader);
+
+                return r < 0 ? r : check_event(reader);
+        }
         if (!yaml_parser_parse(&reader->parser, &reader->event))
                 return fail_in_parser(reader);
         reader->has_event = true;
@@ -189,7 +194,7 @@ int reader_open(struct reader *reader, const char *text, size_t length, const ch
 
         *reader = (struct reader){ .err = err, .text = text, .length = length };
         (void)str_printable(name, reader->name, sizeof(reader->name));
-        r = check_bytes(reader);
+        r = reader_check_bytes(reader);
         if (r < 0)
                 return r;
         if (!yaml_parser_initialize(&reader->parser))

@@ -1,8 +1,6 @@
 /* The JSON Schema of a policy file, made from the table of keys. */
-#include "policy/policy_keys.h"
-#include "base/str.h"
+#include "policy/policy_show.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +19,17 @@ static json_t *list_of(json_t *items, size_t max)
 {
         return json_pack("{s:s, s:o, s:I}", "type", "array", "items", items, "maxItems",
                          (json_int_t)max);
+}
+
+/* A list, or { add: list }. */
+static json_t *list_or_add(json_t *items, size_t max)
+{
+        json_t *list = list_of(items, max);
+        json_t *adding =
+                json_pack("{s:s, s:b, s:[s], s:{s:O}}", "type", "object", "additionalProperties", 0,
+                          "required", "add", "properties", "add", list);
+
+        return one_of(list, adding);
 }
 
 static json_t *object_schema(json_t *properties)
@@ -66,7 +75,7 @@ static json_t *rules_schema(void)
                 json_t *rule = json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
 
                 if (json_object_set_new(lists, policy_rule_lists[i],
-                                        list_of(rule, POLICY_RULES_MAX)) < 0)
+                                        list_or_add(rule, POLICY_RULES_MAX)) < 0)
                         return json_decref(lists), NULL;
         }
         return object_schema(lists);
@@ -113,8 +122,8 @@ static json_t *value_schema(const struct policy_key *key)
         case KIND_PATH:
                 return json_pack("{s:[s, s], s:i}", "type", "string", "null", "minLength", 1);
         case KIND_ALLOW:
-                return list_of(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
-                               POLICY_ALLOW_MAX);
+                return list_or_add(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
+                                   POLICY_ALLOW_MAX);
         case KIND_MOUNTS:
                 return mounts_schema();
         case KIND_ENV:
@@ -198,12 +207,6 @@ static json_t *blocks_schema(bool per_language)
         return object_schema(properties);
 }
 
-static int append_dump(const char *data, size_t length, void *out)
-{
-        strbuf_add(out, data, length);
-        return 0;
-}
-
 char *policy_schema(void)
 {
         AUTO_STRBUF struct strbuf out = { 0 };
@@ -212,11 +215,10 @@ char *policy_schema(void)
                 json_pack("{s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
                           "title", "sandbox-run policy");
 
-        if (!body || !schema || json_object_update(schema, body) < 0 ||
-            json_dump_callback(schema, append_dump, &out,
-                               JSON_INDENT(2) | JSON_REAL_PRECISION(12)) < 0)
+        if (!body || !schema || json_object_update(schema, body) < 0)
                 out.failed = true;
-        strbuf_adds(&out, "\n");
+        else
+                policy_dump_json(&out, schema);
         json_decref(schema);
         json_decref(body);
         return strbuf_take(&out);

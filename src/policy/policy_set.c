@@ -21,7 +21,7 @@ static int check_number(const char *text, struct error *err)
         return 0;
 }
 
-static const char *format_number(enum policy_kind kind, uint64_t value, char buffer[UNITS_TEXT_MAX])
+const char *policy_format_number(enum policy_kind kind, uint64_t value, char buffer[UNITS_TEXT_MAX])
 {
         switch (kind) {
         case KIND_DURATION:
@@ -67,8 +67,8 @@ static int set_number(struct policy_values *values, const struct policy_key *key
                 return r;
         if (number < key->min || number > key->max) {
                 r = error_set(err, SBX_EINVAL, "must be between %s and %s, not '%s'",
-                              format_number(key->kind, key->min, low),
-                              format_number(key->kind, key->max, high), text);
+                              policy_format_number(key->kind, key->min, low),
+                              policy_format_number(key->kind, key->max, high), text);
                 if (number == 0)
                         error_hint(err, "0 does not mean endless; every limit has an end");
                 return r;

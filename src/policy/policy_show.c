@@ -1,16 +1,15 @@
-/* The effective policy for people (YAML with comments, loadable again) and programs (JSON). */
-#include "policy/policy_keys.h"
-#include "base/str.h"
+/* The effective policy for people: YAML with comments, loadable again. policy_show_json.c has JSON.
+ */
+#include "policy/policy_show.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- text ---- */
 
 /* The length of the UTF-8 sequence at `text`, or 0 where there is none. */
-static size_t sequence_length(const char *text)
+size_t policy_sequence_length(const char *text)
 {
         size_t left = strnlen(text, 4);
 
@@ -39,26 +38,11 @@ static bool is_plain(unsigned point)
                point != 0xffff;
 }
 
-/* Paths and variables may hold any bytes, while both forms are UTF-8: what is not becomes U+FFFD.
- */
-static void add_clean(struct strbuf *out, const char *text)
-{
-        while (*text) {
-                size_t length = sequence_length(text);
-
-                if (length)
-                        strbuf_add(out, text, length);
-                else
-                        strbuf_adds(out, "\xef\xbf\xbd");
-                text += length ? length : 1;
-        }
-}
-
 static void add_quoted(struct strbuf *out, const char *text)
 {
         strbuf_adds(out, "\"");
         while (*text) {
-                size_t length = sequence_length(text);
+                size_t length = policy_sequence_length(text);
                 unsigned point = length ? decode(text, length) : 0xfffd;
 
                 if (is_plain(point) && length)
@@ -70,15 +54,6 @@ static void add_quoted(struct strbuf *out, const char *text)
                 text += length ? length : 1;
         }
         strbuf_adds(out, "\"");
-}
-
-static json_t *json_text(const char *text)
-{
-        AUTO_STRBUF struct strbuf clean = { 0 };
-
-        add_clean(&clean, text);
-        strbuf_add(&clean, "", 0);
-        return clean.failed ? NULL : json_string(clean.data);
 }
 
 /* ---- numbers ---- */
@@ -120,13 +95,6 @@ static void yaml_number(struct strbuf *out, enum policy_kind kind, uint64_t numb
                         break;
                 }
         }
-}
-
-static json_t *json_number_of(enum policy_kind kind, uint64_t number)
-{
-        if (kind == KIND_DURATION || kind == KIND_THOUSANDTHS)
-                return json_real((double)number / 1000);
-        return json_integer((json_int_t)number); /* no limit's maximum is above INT64_MAX */
 }
 
 /* ---- YAML ---- */
@@ -181,6 +149,21 @@ static void yaml_env(struct strbuf *out, const struct policy_values *values)
         }
 }
 
+/* Only what a layer gave: the lists that nobody wrote are many. */
+static void yaml_rules(struct strbuf *out, const struct policy_list *lists)
+{
+        for (size_t i = 0; i < POLICY_RULE_LISTS; i++) {
+                if (!lists[i].given)
+                        continue;
+                strbuf_addf(out, "\n    %s: [", policy_rule_lists[i]);
+                for (size_t j = 0; j < lists[i].items.count; j++) {
+                        strbuf_adds(out, j ? ", " : "");
+                        add_quoted(out, lists[i].items.items[j]);
+                }
+                strbuf_adds(out, "]");
+        }
+}
+
 static void yaml_value(struct strbuf *out, const struct policy_values *values,
                        const struct policy_key *key)
 {
@@ -216,15 +199,25 @@ static void yaml_value(struct strbuf *out, const struct policy_values *values,
         case KIND_ENV:
                 yaml_env(out, values);
                 break;
+        case KIND_RULES:
+                yaml_rules(out, policy_lists_of_const(values, key));
+                break;
         default:
                 yaml_number(out, key->kind, number_at(values, key));
                 break;
         }
 }
 
-/* Whether the key has a value to show: what is not kept has none, but for the version. */
-static bool is_shown(const struct policy_values *values, const struct policy_key *key)
+bool policy_key_is_shown(const struct policy_values *values, const struct policy_key *key)
 {
+        if (key->kind == KIND_RULES) {
+                const struct policy_list *lists = policy_lists_of_const(values, key);
+
+                for (size_t i = 0; i < POLICY_RULE_LISTS; i++)
+                        if (lists[i].given)
+                                return true;
+                return false;
+        }
         return key->kind == KIND_VERSION || policy_gives(values, key->field);
 }
 
@@ -238,7 +231,7 @@ static void yaml_policy(struct strbuf *out, const struct policy_values *values)
                 const char *dot = strchr(key->key, '.');
                 size_t length = dot ? (size_t)(dot - key->key) : 0, start = out->length;
 
-                if (!is_shown(values, key))
+                if (!policy_key_is_shown(values, key))
                         continue;
                 if (dot && (length != section_length || memcmp(section, key->key, length) != 0)) {
                         strbuf_addf(out, "%.*s:\n", (int)length, key->key);
@@ -256,139 +249,12 @@ static void yaml_policy(struct strbuf *out, const struct policy_values *values)
         }
 }
 
-/* ---- JSON ---- */
-
-static json_t *json_backends(const struct policy_values *values)
-{
-        json_t *list;
-
-        if (values->backend_count == 1)
-                return json_string(policy_backend_name(values->backends[0]));
-        list = json_array();
-        for (size_t i = 0; i < values->backend_count; i++)
-                if (json_array_append_new(
-                            list, json_string(policy_backend_name(values->backends[i]))) < 0)
-                        return json_decref(list), NULL;
-        return list;
-}
-
-static json_t *json_allow(const struct policy_values *values)
-{
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < values->network_allow.count; i++)
-                if (json_array_append_new(list, json_text(values->network_allow.items[i])) < 0)
-                        return json_decref(list), NULL;
-        return list;
-}
-
-static json_t *json_mounts(const struct policy_values *values)
-{
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < values->mount_count; i++) {
-                const struct policy_mount *mount = &values->mounts[i];
-                json_t *item =
-                        json_pack("{s:o, s:o, s:s}", "source", json_text(mount->source), "target",
-                                  json_text(mount->target), "mode", mount->writable ? "rw" : "ro");
-
-                if (json_array_append_new(list, item) < 0)
-                        return json_decref(list), NULL;
-        }
-        return list;
-}
-
-static json_t *json_env(const struct policy_values *values)
-{
-        json_t *object = json_object();
-
-        for (size_t i = 0; i < values->env.count; i++) {
-                const char *entry = values->env.items[i];
-                char name[POLICY_ENV_NAME_MAX + 1];
-                size_t length = strcspn(entry, "=");
-
-                (void)snprintf(name, sizeof(name), "%.*s", (int)length, entry);
-                if (json_object_set_new(object, name, json_text(entry + length + 1)) < 0)
-                        return json_decref(object), NULL;
-        }
-        return object;
-}
-
-static json_t *json_value(const struct policy_values *values, const struct policy_key *key)
-{
-        const void *slot = policy_slot_const(values, key);
-
-        switch (key->kind) {
-        case KIND_VERSION:
-                return json_integer(1);
-        case KIND_CHOICE:
-                return json_string(key->names[*(const unsigned *)slot]);
-        case KIND_BOOLEAN:
-                return json_boolean(*(const bool *)slot);
-        case KIND_PATH:
-                return *(char *const *)slot ? json_text(*(char *const *)slot) : json_null();
-        case KIND_BACKENDS:
-                return json_backends(values);
-        case KIND_ALLOW:
-                return json_allow(values);
-        case KIND_MOUNTS:
-                return json_mounts(values);
-        case KIND_ENV:
-                return json_env(values);
-        default:
-                return json_number_of(key->kind, number_at(values, key));
-        }
-}
-
-/* Puts `value` (taken) at the dotted name, making the section on the way. */
-static int json_put(json_t *root, const char *dotted, json_t *value)
-{
-        const char *dot = strchr(dotted, '.');
-        json_t *section;
-        char name[64];
-
-        if (!dot)
-                return json_object_set_new(root, dotted, value);
-        (void)snprintf(name, sizeof(name), "%.*s", (int)(dot - dotted), dotted);
-        section = json_object_get(root, name);
-        if (!section) {
-                section = json_object();
-                if (json_object_set_new(root, name, section) < 0) {
-                        json_decref(value);
-                        return -1;
-                }
-        }
-        return json_object_set_new(section, dot + 1, value);
-}
-
-static int append_dump(const char *data, size_t length, void *out)
-{
-        strbuf_add(out, data, length);
-        return 0;
-}
-
-static void json_policy(struct strbuf *out, const struct policy_values *values)
-{
-        json_t *root = json_object();
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < policy_key_count; i++)
-                if (is_shown(values, &policy_keys[i]))
-                        r = json_put(root, policy_keys[i].key, json_value(values, &policy_keys[i]));
-        /* Twelve digits say each thousandth exactly and hide what binary fractions add. */
-        if (r < 0 || json_dump_callback(root, append_dump, out,
-                                        JSON_INDENT(2) | JSON_REAL_PRECISION(12)) < 0)
-                out->failed = true;
-        strbuf_adds(out, "\n");
-        json_decref(root);
-}
-
 char *policy_show(const struct policy_values *values, const char *form)
 {
         AUTO_STRBUF struct strbuf out = { 0 };
 
         if (strcmp(form, "json") == 0)
-                json_policy(&out, values);
+                policy_show_json(&out, values);
         else
                 yaml_policy(&out, values);
         return strbuf_take(&out);

@@ -33,15 +33,7 @@ static int fail_unknown(struct reader *reader, yaml_mark_t mark, const char *pre
         return r;
 }
 
-static int fail_twice(struct reader *reader, yaml_mark_t mark, const char *prefix, const char *word)
-{
-        char shown[128];
-
-        return reader_fail(reader, mark, "the key '%s%s%s' stands twice", reader->scope, prefix,
-                           str_printable(word, shown, sizeof(shown)));
-}
-
-static int read_scalar(struct reader *reader, const struct policy_key *key)
+int read_scalar(struct reader *reader, const struct policy_key *key)
 {
         int r = reader_expect_scalar(reader, key->key, kind_nouns[key->kind]);
 
@@ -58,209 +50,6 @@ static int read_path(struct reader *reader, const struct policy_key *key)
         /* Null is a value here: it takes back what an earlier layer gave. */
         reader->values->given |= policy_field_bit(key->field);
         return 0;
-}
-
-/* Reads a list of texts, handing each to `add`. */
-static int read_list(struct reader *reader, const char *key, size_t max, const char *noun,
-                     int (*add)(struct policy_values *values, const char *text, struct error *err))
-{
-        size_t count = 0;
-        int r = reader_expect(reader, YAML_SEQUENCE_START_EVENT, key, noun);
-
-        while (r == 0) {
-                r = reader_next(reader);
-                if (r < 0 || reader_is(reader, YAML_SEQUENCE_END_EVENT))
-                        break;
-                r = reader_expect_scalar(reader, key, noun);
-                if (r == 0 && ++count > max)
-                        r = reader_fail(reader, reader_mark(reader), "%s%s: more than %zu entries",
-                                        reader->scope, key, max);
-                if (r == 0)
-                        r = reader_wrap(reader, reader_mark(reader), key,
-                                        add(reader->values, reader_text(reader), reader->err));
-        }
-        return r;
-}
-
-static int read_backends(struct reader *reader, const struct policy_key *key)
-{
-        yaml_mark_t mark = reader_mark(reader);
-        int r;
-
-        if (!reader_is(reader, YAML_SEQUENCE_START_EVENT))
-                return read_scalar(reader, key);
-        r = read_list(reader, key->key, BACKEND_NONE, "a list of backends", policy_add_backend);
-        if (r == 0 && reader->values->backend_count == 0)
-                r = reader_fail(reader, mark, "%s: the list is empty", key->key);
-        reader->values->given |= policy_field_bit(key->field);
-        return r;
-}
-
-static int read_allow(struct reader *reader, const struct policy_key *key)
-{
-        reader->values->given |= policy_field_bit(key->field); /* an empty list is a value too */
-        return read_list(reader, key->key, POLICY_ALLOW_MAX, "a list of destinations",
-                         policy_add_allow);
-}
-
-/* ---- env ---- */
-
-static int read_variable(struct reader *reader, const char *name, yaml_mark_t mark)
-{
-        int r;
-
-        if (policy_env_find(&reader->values->env, name, strlen(name)) < reader->values->env.count)
-                return fail_twice(reader, mark, "env.", name);
-        r = reader_expect_scalar(reader, "env", "a mapping of names to texts");
-        if (r < 0)
-                return r;
-        return reader_wrap(reader, mark, "env",
-                           policy_add_env(reader->values, name, reader_text(reader), reader->err));
-}
-
-static int read_env(struct reader *reader, const struct policy_key *key)
-{
-        int r = reader_expect(reader, YAML_MAPPING_START_EVENT, key->key,
-                              "a mapping of names to texts");
-
-        reader->values->given |= policy_field_bit(key->field);
-        while (r == 0) {
-                char name[POLICY_KEY_MAX + 1];
-                yaml_mark_t mark;
-
-                r = reader_next(reader);
-                if (r < 0 || reader_is(reader, YAML_MAPPING_END_EVENT))
-                        break;
-                r = reader_key(reader, name, &mark);
-                if (r == 0)
-                        r = read_variable(reader, name, mark);
-        }
-        return r;
-}
-
-/* ---- mounts ---- */
-
-enum { MOUNT_SOURCE, MOUNT_TARGET, MOUNT_MODE, MOUNT_KEYS };
-static const char *const mount_keys[MOUNT_KEYS] = { "source", "target", "mode" };
-
-static size_t find_word(const char *const *words, size_t count, const char *word)
-{
-        size_t i = 0;
-
-        while (i < count && strcmp(words[i], word) != 0)
-                i++;
-        return i;
-}
-
-/* Steps to the next key of a mapping that knows just these words, none of them twice. `*ret_index`
- * is `count` at its end. */
-static int next_word(struct reader *reader, const char *prefix, const char *const *words,
-                     size_t count, unsigned *seen, size_t *ret_index)
-{
-        char word[POLICY_KEY_MAX + 1], shown[128];
-        yaml_mark_t mark;
-        size_t index;
-        int r = reader_next(reader);
-
-        *ret_index = count;
-        if (r < 0 || reader_is(reader, YAML_MAPPING_END_EVENT))
-                return r;
-        r = reader_key(reader, word, &mark);
-        if (r < 0)
-                return r;
-        index = find_word(words, count, word);
-        if (index == count) {
-                r = reader_fail(reader, mark, "unknown key '%s%s%s'", reader->scope, prefix,
-                                str_printable(word, shown, sizeof(shown)));
-                policy_hint_names(reader->err, word, words, count);
-                return r;
-        }
-        if (*seen & 1u << index)
-                return fail_twice(reader, mark, prefix, word);
-        *seen |= 1u << index;
-        *ret_index = index;
-        return 0;
-}
-
-static int read_mount(struct reader *reader, const struct policy_key *key)
-{
-        AUTO_FREE char *source = NULL;
-        AUTO_FREE char *target = NULL;
-        AUTO_FREE char *mode = NULL;
-        char **texts[MOUNT_KEYS] = { &source, &target, &mode };
-        yaml_mark_t mark = reader_mark(reader);
-        unsigned seen = 0;
-        int r = reader_expect(reader, YAML_MAPPING_START_EVENT, key->key,
-                              "a list of mappings with source, target and mode");
-
-        while (r == 0) {
-                size_t index;
-
-                r = next_word(reader, "filesystem.mounts.", mount_keys, MOUNT_KEYS, &seen, &index);
-                if (r < 0 || index == MOUNT_KEYS)
-                        break;
-                r = reader_expect_scalar(reader, key->key, "texts in its mappings");
-                if (r < 0)
-                        break;
-                *texts[index] = mem_strdup(reader_text(reader));
-                if (!*texts[index])
-                        r = error_set_nomem(reader->err);
-        }
-        if (r < 0)
-                return r;
-        if (!source || !target)
-                return reader_fail(reader, mark, "%s%s: a mount needs source and target",
-                                   reader->scope, key->key);
-        return reader_wrap(reader, mark, key->key,
-                           policy_add_mount(reader->values, source, target, mode, reader->err));
-}
-
-static int read_mounts(struct reader *reader, const struct policy_key *key)
-{
-        int r = reader_expect(reader, YAML_SEQUENCE_START_EVENT, key->key,
-                              "a list of mappings with source, target and mode");
-
-        reader->values->given |= policy_field_bit(key->field);
-        while (r == 0) {
-                r = reader_next(reader);
-                if (r < 0 || reader_is(reader, YAML_SEQUENCE_END_EVENT))
-                        break;
-                r = read_mount(reader, key);
-        }
-        return r;
-}
-
-/* ---- analysis rules ---- */
-
-static int check_rule(struct policy_values *values, const char *text, struct error *err)
-{
-        if (*text == '\0')
-                return error_set(err, SBX_EINVAL, "a rule is empty");
-        if (strlen(text) > POLICY_RULE_LENGTH_MAX)
-                return error_set(err, SBX_EINVAL, "a rule is longer than %d bytes",
-                                 POLICY_RULE_LENGTH_MAX);
-        return 0;
-}
-
-static int read_rules(struct reader *reader, const struct policy_key *key)
-{
-        unsigned seen = 0;
-        char prefix[64];
-        int r = reader_expect(reader, YAML_MAPPING_START_EVENT, key->key,
-                              "a mapping of rule lists");
-
-        (void)snprintf(prefix, sizeof(prefix), "%s.", key->key);
-        while (r == 0) {
-                char name[128];
-                size_t index;
-
-                r = next_word(reader, prefix, policy_rule_lists, POLICY_RULE_LISTS, &seen, &index);
-                if (r < 0 || index == POLICY_RULE_LISTS)
-                        break;
-                (void)snprintf(name, sizeof(name), "%s%s", prefix, policy_rule_lists[index]);
-                r = read_list(reader, name, POLICY_RULES_MAX, "a list of texts", check_rule);
-        }
-        return r;
 }
 
 /* ---- the walk ---- */
@@ -286,7 +75,7 @@ static int read_language(struct reader *reader, const char *name, yaml_mark_t ma
                 return reader_fail(reader, mark, "bad language name '%s'",
                                    str_printable(name, shown, sizeof(shown)));
         if (policy_language_find(reader->policy, name))
-                return fail_twice(reader, mark, "languages.", name);
+                return read_fail_twice(reader, mark, "languages.", name);
         if (reader->policy->language_count >= POLICY_LANGUAGES_MAX)
                 return reader_fail(reader, mark, "more than %d languages", POLICY_LANGUAGES_MAX);
         block = policy_language_add(reader->policy, name);
@@ -388,10 +177,13 @@ static int read_entry(struct reader *reader, const char *prefix, uint64_t *seen)
         if (index == policy_key_count)
                 return fail_unknown(reader, mark, prefix, word);
         if (*seen & UINT64_C(1) << index)
-                return fail_twice(reader, mark, prefix, word);
+                return read_fail_twice(reader, mark, prefix, word);
         *seen |= UINT64_C(1) << index;
-        if (is_leaf)
+        if (is_leaf) {
+                if (policy_keys[index].field < FIELD_COUNT)
+                        reader->values->places[policy_keys[index].field] = reader_place(mark);
                 return readers[policy_keys[index].kind](reader, &policy_keys[index]);
+        }
 
         (void)snprintf(section, sizeof(section), "%.30s%.30s.", prefix, word);
         mark = reader_mark(reader);
@@ -421,25 +213,46 @@ static int read_section(struct reader *reader, const char *prefix)
         return r;
 }
 
+/* Reads the whole from a reader that was opened with result `r`, and closes it. */
+static int load(struct policy *policy, struct reader *reader, int r)
+{
+        struct policy loaded;
+
+        /* Read apart and merged at the end, so that a policy is never half of a wrong file. */
+        policy_init(&loaded);
+        reader->policy = &loaded;
+        reader->values = &loaded.general;
+        if (r == 0)
+                r = read_section(reader, "");
+        if (r == 0)
+                r = reader_finish(reader);
+        if (r == 0)
+                r = policy_merge_all(policy, &loaded, reader->err);
+        policy_done(&loaded);
+        if (r == 0) {
+                policy->layer = LAYER_FILE;
+                mem_free(policy->name);
+                policy->name = mem_strdup(reader->name);
+                r = policy->name ? 0 : error_set_nomem(reader->err);
+        }
+        reader_close(reader);
+        return r;
+}
+
 int policy_load_yaml(struct policy *policy, const char *text, size_t length, const char *name,
                      struct error *err)
 {
         struct reader reader;
-        struct policy loaded;
-        int r;
+        int r = reader_open(&reader, text, length, name, err);
 
-        /* Read apart and merged at the end, so that a policy is never half of a wrong file. */
-        policy_init(&loaded);
-        r = reader_open(&reader, text, length, name, err);
-        reader.policy = &loaded;
-        reader.values = &loaded.general;
-        if (r == 0)
-                r = read_section(&reader, "");
-        if (r == 0)
-                r = reader_finish(&reader);
-        if (r == 0)
-                r = policy_merge_all(policy, &loaded, err);
-        reader_close(&reader);
-        policy_done(&loaded);
-        return r;
+        return load(policy, &reader, r);
+}
+
+int policy_load_toml(struct policy *policy, const char *text, size_t length, char *events,
+                     size_t events_length, const char *name, struct error *err)
+{
+        struct reader reader;
+        int r = reader_open_recorded(&reader, text, length, events, events_length, name, err);
+
+        return load(policy, &reader, r);
 }
