@@ -115,7 +115,7 @@ SBX_API int sbx_policy_load_text(sbx_policy *policy, const char *text, size_t le
 SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environment,
                                         sbx_error **err);
 /* The effective policy for a language (NULL: the general one), as "yaml" or "json" text; "explain"
- * is a JSON list that says for each value which layer set it: objects with key, value, layer
+ * is a JSON list that says for each value which layer set it: objects with key, value, text, layer
  * ("default", "language", "profile", "file", "environment", "request"), source (the file or the
  * variable), line, column and language (of the block). Caller frees. */
 SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,

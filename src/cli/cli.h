@@ -74,8 +74,12 @@ static inline void cli_policy_free_p(sbx_policy **policy)
 /* `languages_dir` may be NULL. */
 int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
                  struct error *err);
-/* `path`, else SANDBOX_POLICY, else none; then the SANDBOX_* variables over it. */
-int setup_policy(const char *path, sbx_policy **ret_policy, struct error *err);
+/* The policies and seals that the options name, in their order; without any, SANDBOX_POLICY; then
+ * the SANDBOX_* variables over them. `more` are further options, or NULL. */
+int setup_policy(const struct options *options, const struct options *more,
+                 sbx_policy **ret_policy, struct error *err);
+/* One policy by the name of a profile or the path of a file. */
+int setup_policy_load(sbx_policy *policy, const char *word, struct error *err);
 /* No words or arguments are taken by this command. */
 int setup_refuse_words(const struct options *options, struct error *err);
 

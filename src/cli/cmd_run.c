@@ -47,7 +47,7 @@ static int set_policy(struct run *run, struct error *err)
 {
         AUTO_POLICY sbx_policy *policy = NULL;
         sbx_error *failure = NULL;
-        int r = setup_policy(options_value(run->options, "policy"), &policy, err);
+        int r = setup_policy(run->options, NULL, &policy, err);
 
         if (r < 0)
                 return r;

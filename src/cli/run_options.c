@@ -261,7 +261,10 @@ const struct option run_options[] = {
           "strict (default): refuse what cannot be enforced; best-effort: run and list what was "
           "missing",
           apply_value, "enforcement" },
-        { "policy", 0, "FILE", false, false, "policy file; else SANDBOX_POLICY" },
+        { "policy", 0, "NAME|FILE", true, false,
+          "policy: a shipped one by name, or a YAML or TOML file; else SANDBOX_POLICY" },
+        { "sealed", 0, NULL, false, false,
+          "what follows, other options and the environment can only tighten the policies before" },
         { "no-warm", 0, NULL, false, false, "start the language cold (this build always does)" },
         OPTION_HEADING("Output"),
         { "output", 'o', "FORM", false, false, "raw (default), text, json, jsonl" },

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
@@ -18,17 +19,54 @@ int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_e
         return 0;
 }
 
-int setup_policy(const char *path, sbx_policy **ret_policy, struct error *err)
+/* A word alone names a profile; so a file of that name is written "./strict". */
+int setup_policy_load(sbx_policy *policy, const char *word, struct error *err)
+{
+        sbx_error *failure = NULL;
+        int r = sbx_policy_is_profile(word) ? sbx_policy_load_profile(policy, word, &failure)
+                                            : sbx_policy_load_file(policy, word, &failure);
+
+        if (r == 0)
+                return 0;
+        r = report_take(err, failure);
+        if (!err->hint[0] && !strchr(word, '/') && access(word, F_OK) < 0)
+                error_hint(err, "'sandbox policy list' names the policies that need no file");
+        return r;
+}
+
+static int add_policies(const struct options *options, sbx_policy *policy, struct error *err)
+{
+        sbx_error *failure = NULL;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < options->use_count; i++) {
+                const struct option_use *use = &options->uses[i];
+
+                if (strcmp(use->option->name, "policy") == 0)
+                        r = setup_policy_load(policy, use->value, err);
+                else if (strcmp(use->option->name, "sealed") == 0 &&
+                         sbx_policy_seal(policy, &failure) < 0)
+                        r = report_take(err, failure);
+        }
+        return r;
+}
+
+int setup_policy(const struct options *options, const struct options *more, sbx_policy **ret_policy,
+                 struct error *err)
 {
         AUTO_POLICY sbx_policy *policy = sbx_policy_new();
+        const char *named = getenv("SANDBOX_POLICY");
+        bool given = options_given(options, "policy") || (more && options_given(more, "policy"));
         sbx_error *failure = NULL;
+        int r = policy ? add_policies(options, policy, err) : error_set_nomem(err);
 
-        if (!policy)
-                return error_set_nomem(err);
-        if (!path)
-                path = getenv("SANDBOX_POLICY");
-        if (path && *path && sbx_policy_load_file(policy, path, &failure) < 0)
-                return report_take(err, failure);
+        if (r == 0 && more)
+                r = add_policies(more, policy, err);
+        /* It belongs to the environment: above a seal of the command line, below its own values. */
+        if (r == 0 && !given && named && *named)
+                r = setup_policy_load(policy, named, err);
+        if (r < 0)
+                return r;
         if (sbx_policy_load_environment(policy, environ, &failure) < 0)
                 return report_take(err, failure);
         *ret_policy = policy;

@@ -181,8 +181,8 @@ int policy_add_env(struct policy_values *values, const char *name, const char *v
 char *policy_show(const struct policy_values *values, const char *form);
 char *policy_schema(void);
 /* policy_explain.c: for each of the effective values the layer that set it, and where, as JSON: a
- * list of { key, value, layer, source, line, column, language }. `values` are what the layers make
- * effective. NULL when out of memory. Caller frees. */
+ * list of { key, value, text, layer, source, line, column, language }. `values` are what the layers
+ * make effective. NULL when out of memory. Caller frees. */
 char *policy_explain(const struct policy *const *layers, size_t layer_count, const char *language,
                      const struct policy_values *values);
 

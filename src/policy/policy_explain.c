@@ -5,6 +5,7 @@
 #include "policy/policy_show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The block that gave a value, and where. A NULL layer is the defaults. */
@@ -17,7 +18,8 @@ struct origin {
 struct walk {
         const struct policy *const *layers;
         size_t layer_count;
-        const char *language; /* or NULL */
+        const char *language;               /* or NULL */
+        const struct policy_values *values; /* effective */
 };
 
 /* Whether a block says something about the key, and its item where that is not NULL. */
@@ -113,21 +115,45 @@ static json_t *number_or_null(unsigned number)
         return number ? json_integer(number) : json_null();
 }
 
+/* The value on one line for a person; taken from YAML where JSON would lose the unit. */
+static char *value_text(const struct walk *walk, const struct policy_key *key, const json_t *value)
+{
+        AUTO_STRBUF struct strbuf out = { 0 };
+        char *text;
+
+        if (key->kind < KIND_ALLOW) {
+                policy_yaml_value(&out, walk->values, key);
+                return out.failed ? NULL : mem_strdup(out.data + 1); /* without the space */
+        }
+        if (json_is_string(value))
+                return mem_strdup(json_string_value(value));
+        text = json_dumps(value, JSON_ENCODE_ANY);
+        strbuf_adds(&out, text ? text : "");
+        out.failed = out.failed || !text;
+        free(text);
+        return strbuf_take(&out);
+}
+
 /* Appends one value (taken). */
 static int add_value(json_t *list, const struct walk *walk, const struct question *question,
                      const char *name, json_t *value)
 {
+        AUTO_FREE char *text = value_text(walk, question->key, value);
         struct origin origin = find_origin(walk, question);
         enum policy_layer layer = origin.layer ? origin.layer->layer : LAYER_DEFAULT;
         const char *source = origin.layer ? origin.layer->name : NULL;
 
+        if (!text) {
+                json_decref(value);
+                return -1;
+        }
         if (layer == LAYER_ENVIRONMENT)
                 source = policy_env_variable(question->key->key);
         return json_array_append_new(
-                list, json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "key", name, "value", value,
-                                "layer", layer_names[layer], "source", text_or_null(source), "line",
-                                number_or_null(origin.place.line), "column",
-                                number_or_null(origin.place.column), "language",
+                list, json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:o}", "key", name, "value",
+                                value, "text", text, "layer", layer_names[layer], "source",
+                                text_or_null(source), "line", number_or_null(origin.place.line),
+                                "column", number_or_null(origin.place.column), "language",
                                 text_or_null(origin.language)));
 }
 
@@ -213,7 +239,7 @@ static int add_key(json_t *list, const struct walk *walk, const struct policy_va
 char *policy_explain(const struct policy *const *layers, size_t layer_count, const char *language,
                      const struct policy_values *values)
 {
-        const struct walk walk = { layers, layer_count, language };
+        const struct walk walk = { layers, layer_count, language, values };
         AUTO_STRBUF struct strbuf out = { 0 };
         json_t *list = json_array();
         int r = list ? 0 : -1;

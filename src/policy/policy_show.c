@@ -164,7 +164,7 @@ static void yaml_rules(struct strbuf *out, const struct policy_list *lists)
         }
 }
 
-static void yaml_value(struct strbuf *out, const struct policy_values *values,
+void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
                        const struct policy_key *key)
 {
         const void *slot = policy_slot_const(values, key);
@@ -240,7 +240,7 @@ static void yaml_policy(struct strbuf *out, const struct policy_values *values)
                 section = key->key;
                 section_length = length;
                 strbuf_addf(out, "%s%s:", dot ? "  " : "", dot ? dot + 1 : key->key);
-                yaml_value(out, values, key);
+                policy_yaml_value(out, values, key);
                 /* A sentence beside what is short; lists and mappings have lines of their own. */
                 if (key->kind < KIND_PATH && out->length - start < 32)
                         strbuf_addf(out, "%*s# %s", (int)(32 - (out->length - start)), "",

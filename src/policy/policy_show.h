@@ -12,6 +12,9 @@
 size_t policy_sequence_length(const char *text);
 /* Whether the key has a value to show: what is not kept has none, but for the version. */
 bool policy_key_is_shown(const struct policy_values *values, const struct policy_key *key);
+/* A scalar, path or list of backends as it stands in YAML, after a space. */
+void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
+                       const struct policy_key *key);
 /* The value as JSON; NULL when out of memory. */
 json_t *policy_json_value(const struct policy_values *values, const struct policy_key *key);
 /* Adds the indented text, or fails the buffer. */
