@@ -342,22 +342,26 @@ static void settle_network(struct policy_values *values)
 {
         if (values->network_mode != NETWORK_ALLOWLIST)
                 strlist_done(&values->network_allow);
-        if (values->network_mode < NETWORK_DNS)
+        if (values->network_mode < NETWORK_DNS) {
                 values->network_dns = false;
-        else if (values->network_mode == NETWORK_DNS)
+        } else if (values->network_mode == NETWORK_DNS && !values->network_dns) {
                 values->network_dns = true;
+                values->places[FIELD_NETWORK_DNS] = values->places[FIELD_NETWORK_MODE];
+        }
 }
 
 /* "p.yaml:3:1: ", "environment variable X: " or nothing before what a layer did wrong. */
-static void prefix_layer(const struct policy *layer, const struct policy_language *block,
-                         const struct policy_key *key, struct error *err)
+static void prefix_layer(const struct policy *layer, const struct policy_key *key,
+                         struct policy_place place, struct error *err)
 {
         const char *variable = policy_env_variable(key->key);
-        const struct policy_values *values = block && policy_gives(&block->values, key->field)
-                                                     ? &block->values
-                                                     : &layer->general;
-        struct policy_place place = values->places[key->field];
 
+        for (size_t i = 0; key->kind == KIND_RULES && i < POLICY_RULE_LISTS; i++) {
+                const struct policy_list *list = &policy_lists_of_const(&layer->general, key)[i];
+
+                if (list->given)
+                        place = list->place; /* the languages share a field, not a place */
+        }
         if (layer->layer == LAYER_ENVIRONMENT && variable)
                 error_prefix(err, "environment variable %s", variable);
         else if (layer->name && place.line)
@@ -383,7 +387,7 @@ static int merge_sealed(struct policy_values *values, const struct policy *layer
                 r = policy_check_tighter(&ceiling, values, &key, err);
         }
         if (r < 0 && key) {
-                prefix_layer(layer, block, key, err);
+                prefix_layer(layer, key, values->places[key->field], err);
                 error_hint(err, "the policy is sealed%s%s: it can only be tightened",
                            sealer ? " by " : "", sealer ? sealer : "");
         }

@@ -44,6 +44,7 @@ enum policy_tighten {
         TIGHTEN_RULES,    /* more of them */
         TIGHTENS
 };
+extern const char *const policy_tighten_words[TIGHTENS]; /* for a person */
 
 enum {
         POLICY_FILE_MAX = 1 << 20,    /* bytes of a policy file */

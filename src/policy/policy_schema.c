@@ -137,9 +137,12 @@ static json_t *value_schema(const struct policy_key *key)
         }
 }
 
-/* What holds where the key is left out; NULL where that cannot be said in a word. */
+/* What holds where the key is left out; null where that cannot be said in a word. NULL when out of
+ * memory. */
 static json_t *default_of(const struct policy_key *key)
 {
+        AUTO_STRBUF struct strbuf text = { 0 };
+
         switch (key->kind) {
         case KIND_CHOICE:
         case KIND_BACKENDS:
@@ -147,13 +150,15 @@ static json_t *default_of(const struct policy_key *key)
         case KIND_BOOLEAN:
                 return json_boolean(key->initial);
         case KIND_DURATION:
+        case KIND_SIZE:
+                policy_yaml_number(&text, key->kind, key->initial);
+                return text.failed ? NULL : json_string(text.data);
         case KIND_THOUSANDTHS:
                 return json_real((double)key->initial / 1000);
-        case KIND_SIZE:
         case KIND_COUNT:
                 return json_integer((json_int_t)key->initial);
         default:
-                return NULL;
+                return json_null();
         }
 }
 
@@ -161,8 +166,10 @@ static json_t *described(const struct policy_key *key)
 {
         json_t *schema = value_schema(key), *initial = default_of(key);
 
-        if (json_object_set_new(schema, "description", json_string(key->what)) < 0 ||
-            (initial && json_object_set(schema, "default", initial) < 0)) {
+        if (!initial || json_object_set_new(schema, "description", json_string(key->what)) < 0 ||
+            json_object_set_new(schema, "x-sealed",
+                                json_string(policy_tighten_words[key->tighten])) < 0 ||
+            (!json_is_null(initial) && json_object_set(schema, "default", initial) < 0)) {
                 json_decref(schema);
                 schema = NULL;
         }

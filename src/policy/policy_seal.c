@@ -226,6 +226,21 @@ static int (*const tighteners[TIGHTENS])(const struct comparison *c, struct erro
         [TIGHTEN_ENV] = tighten_env,           [TIGHTEN_RULES] = tighten_rules,
 };
 
+const char *const policy_tighten_words[TIGHTENS] = {
+        [TIGHTEN_FREE] = "free",
+        [TIGHTEN_SMALLER] = "only smaller or narrower",
+        [TIGHTEN_LARGER] = "only stricter",
+        [TIGHTEN_FIXED] = "cannot be changed",
+        [TIGHTEN_BACKENDS] = "only some of those; container for auto",
+        [TIGHTEN_FALLBACK] = "only the same or none",
+        [TIGHTEN_DNS] = "only false",
+        [TIGHTEN_ALLOW] = "only some of those",
+        [TIGHTEN_PATH] = "only the same or null",
+        [TIGHTEN_MOUNTS] = "only those, and ro for rw",
+        [TIGHTEN_ENV] = "only those, with their values",
+        [TIGHTEN_RULES] = "only more",
+};
+
 int policy_check_tighter(const struct policy_values *ceiling, const struct policy_values *wanted,
                          const struct policy_key **ret_key, struct error *err)
 {

@@ -63,8 +63,7 @@ static uint64_t number_at(const struct policy_values *values, const struct polic
         return *(const uint64_t *)policy_slot_const(values, key);
 }
 
-/* The largest unit that says the number exactly. */
-static void yaml_number(struct strbuf *out, enum policy_kind kind, uint64_t number)
+void policy_yaml_number(struct strbuf *out, enum policy_kind kind, uint64_t number)
 {
         static const struct {
                 enum policy_kind kind;
@@ -203,7 +202,7 @@ void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
                 yaml_rules(out, policy_lists_of_const(values, key));
                 break;
         default:
-                yaml_number(out, key->kind, number_at(values, key));
+                policy_yaml_number(out, key->kind, number_at(values, key));
                 break;
         }
 }

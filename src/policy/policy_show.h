@@ -12,6 +12,8 @@
 size_t policy_sequence_length(const char *text);
 /* Whether the key has a value to show: what is not kept has none, but for the version. */
 bool policy_key_is_shown(const struct policy_values *values, const struct policy_key *key);
+/* A number with the largest unit that says it exactly. */
+void policy_yaml_number(struct strbuf *out, enum policy_kind kind, uint64_t number);
 /* A scalar, path or list of backends as it stands in YAML, after a space. */
 void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
                        const struct policy_key *key);

@@ -11,9 +11,11 @@ static const char text[] =
         "filesystem: {workspace: ./w, mounts: [{source: a, target: /a, mode: rw},"
         " {source: b, target: /b}]}\n"
         "env: {A: x, B: y, LC_ALL: C}\n"
+        "analysis: {python: {forbidden_imports: [os], forbidden_functions: {add: [eval]}}}\n"
+        "sealed: true\n"
         "languages:\n"
-        "  python: {env: {A: z}, filesystem: {workspace: null, mounts: [{source: c, target: "
-        "/a}]}}\n"
+        "  python: {filesystem: {workspace: null, mounts: [{source: a, target: /a, mode: rw}]},"
+        " network: {allow: {add: [b.org]}}}\n"
         "  shell: {limits: {memory: 64M}, network: {mode: none}}\n";
 
 /* Runs `step` with the n-th allocation failing, for each n, until it succeeds. */
@@ -84,6 +86,32 @@ static int step_show_json(const struct policy *policy)
         return show(policy, "json");
 }
 
+static int step_explain(const struct policy *policy)
+{
+        const struct policy *layers[] = { policy };
+        struct policy_values values;
+        char *shown;
+
+        if (policy_effective(layers, 1, "python", &values, NULL) < 0)
+                return SBX_ENOMEM;
+        shown = policy_explain(layers, 1, "python", &values);
+        policy_values_done(&values);
+        mem_free(shown);
+        return shown ? 0 : SBX_ENOMEM;
+}
+
+static int step_profiles(const struct policy *unused)
+{
+        AUTO_FREE char *list = policy_profiles_json();
+        struct policy policy;
+        int r;
+
+        policy_init(&policy);
+        r = list ? policy_load_profile(&policy, "strict", NULL) : SBX_ENOMEM;
+        policy_done(&policy);
+        return r;
+}
+
 static int step_schema(const struct policy *unused)
 {
         AUTO_FREE char *schema = policy_schema();
@@ -147,6 +175,16 @@ static void setting_survives_every_failing_allocation(void **state)
         sweep(step_set, NULL);
 }
 
+static void explaining_survives_every_failing_allocation(void **state)
+{
+        sweep_loaded(step_explain);
+}
+
+static void profiles_survive_every_failing_allocation(void **state)
+{
+        sweep(step_profiles, NULL);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -156,6 +194,8 @@ int main(void)
                 cmocka_unit_test(showing_survives_every_failing_allocation),
                 cmocka_unit_test(the_schema_survives_every_failing_allocation),
                 cmocka_unit_test(setting_survives_every_failing_allocation),
+                cmocka_unit_test(explaining_survives_every_failing_allocation),
+                cmocka_unit_test(profiles_survive_every_failing_allocation),
         };
 
         return RUN(tests);
