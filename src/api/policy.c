@@ -311,6 +311,10 @@ char *sbx_policy_show(const sbx_policy *policy, const char *language, const char
 {
         const struct policy *layers[ENGINE_LAYERS_MAX];
 
+        if (!policy) {
+                (void)api_fail_null("sbx_policy_show", err);
+                return NULL;
+        }
         return api_policy_show(layers, api_policy_layers(policy, layers), language, form, err);
 }
 

@@ -29,7 +29,8 @@ int setup_policy_load(sbx_policy *policy, const char *word, struct error *err)
         if (r == 0)
                 return 0;
         r = report_take(err, failure);
-        if (!err->hint[0] && !strchr(word, '/') && access(word, F_OK) < 0)
+        if (!err->hint[0] && !sbx_policy_is_profile(word) && !strchr(word, '/') &&
+            access(word, F_OK) < 0)
                 error_hint(err, "'sandbox policy list' names the policies that need no file");
         return r;
 }

@@ -38,14 +38,28 @@ static json_t *object_schema(json_t *properties)
                          "properties", properties);
 }
 
-static json_t *choice_schema(const struct policy_key *key)
+/* The names from the index `first` on. */
+static json_t *choice_schema(const struct policy_key *key, uint64_t first)
 {
         json_t *names = json_array();
 
-        for (uint64_t i = key->min; i <= key->max; i++)
+        for (uint64_t i = first; i <= key->max; i++)
                 if (json_array_append_new(names, json_string(key->names[i])) < 0)
                         return json_decref(names), NULL;
         return json_pack("{s:o}", "enum", names);
+}
+
+/* One of them, or a list without "auto", which stands alone. */
+static json_t *backends_schema(const struct policy_key *key)
+{
+        json_t *list = list_of(choice_schema(key, BACKEND_AUTO + 1), POLICY_BACKENDS_MAX);
+
+        if (list && (json_object_set_new(list, "minItems", json_integer(1)) < 0 ||
+                     json_object_set_new(list, "uniqueItems", json_true()) < 0)) {
+                json_decref(list);
+                list = NULL;
+        }
+        return one_of(choice_schema(key, key->min), list);
 }
 
 static json_t *mounts_schema(void)
@@ -104,8 +118,8 @@ static json_t *blocks_schema(bool per_language);
 
 static json_t *languages_schema(void)
 {
-        return json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
-                         blocks_schema(true));
+        return json_pack("{s:s, s:{s:s}, s:o}", "type", "object", "propertyNames", "pattern",
+                         "^[A-Za-z0-9+#._-]{1,128}$", "additionalProperties", blocks_schema(true));
 }
 
 static json_t *value_schema(const struct policy_key *key)
@@ -114,11 +128,11 @@ static json_t *value_schema(const struct policy_key *key)
         case KIND_VERSION:
                 return json_pack("{s:i}", "const", 1);
         case KIND_CHOICE:
-                return choice_schema(key);
+                return choice_schema(key, key->min);
         case KIND_BOOLEAN:
                 return json_pack("{s:s}", "type", "boolean");
         case KIND_BACKENDS:
-                return one_of(choice_schema(key), list_of(choice_schema(key), POLICY_BACKENDS_MAX));
+                return backends_schema(key);
         case KIND_PATH:
                 return json_pack("{s:[s, s], s:i}", "type", "string", "null", "minLength", 1);
         case KIND_ALLOW:

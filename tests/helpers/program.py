@@ -33,6 +33,14 @@ def helper_path():
     return None
 
 
+def toml_path():
+    """The program that reads TOML policies, found likewise."""
+    for candidate in (program_path().with_name("sandbox-toml"), program_path().parents[1] / "toml/sandbox-toml"):
+        if candidate.exists():
+            return candidate
+    return None
+
+
 def reachable_by_all(path):
     """Whether a user who owns nothing can run this file where it is."""
     if not path.stat().st_mode & stat.S_IXOTH:
@@ -90,7 +98,7 @@ class Program:
             return path
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
-        for source in (path, helper_path()):
+        for source in (path, helper_path(), toml_path()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)
