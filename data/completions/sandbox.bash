@@ -19,11 +19,18 @@ _sandbox_languages() {
         _sandbox_words "$("${COMP_WORDS[0]}" languages 2>/dev/null | awk 'NR > 1 && $1 !~ /:$/ { print $1 }')"
 }
 
+# A policy is one of those that are built in, or a file.
+_sandbox_policies() {
+        _sandbox_files
+        COMPREPLY+=($(compgen -W "$("${COMP_WORDS[0]}" policy list 2>/dev/null | awk 'NR > 1 { print $1 }')" -- "$cur"))
+}
+
 # Completes the value of the option before the cursor; fails where that takes none.
 _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
-        -f | --file | --stdin | --input-file | --policy | --cases) _sandbox_files ;;
+        -f | --file | --stdin | --input-file | --cases) _sandbox_files ;;
+        --policy) _sandbox_policies ;;
         --languages | --workspace | --collect-to) _sandbox_folders ;;
         -o | --output) _sandbox_words "raw text json jsonl" ;;
         --network) _sandbox_words "none localhost dns allowlist host" ;;
@@ -44,7 +51,7 @@ _sandbox() {
         local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --stdin --languages --template --set --set-file --cases --check
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
-                --policy --no-warm --output --json --text --name --quiet --verbose --help
+                --policy --sealed --no-warm --output --json --text --name --quiet --verbose --help
                 -l -c -f -t -m -e -o -q -v -h"
 
         COMPREPLY=()
@@ -56,11 +63,11 @@ _sandbox() {
         help) _sandbox_words "$commands" ;;
         policy)
                 if [[ $cur == -* ]]; then
-                        _sandbox_words "--policy --lang --json --help -l -h"
+                        _sandbox_words "--policy --sealed --lang --explain --json --help -l -h"
                 elif ((COMP_CWORD == 2)); then
-                        _sandbox_words "show check schema"
+                        _sandbox_words "show list check schema"
                 else
-                        _sandbox_files
+                        _sandbox_policies
                 fi
                 ;;
         *)
