@@ -153,12 +153,12 @@ static int load_text(struct policy *layer, const char *text, size_t length, cons
 
         if (!str_has_suffix(name, ".toml"))
                 return policy_load_yaml(layer, text, length, name, err);
-        /* What the reader would refuse unread is not worth a process. */
-        if (length <= POLICY_FILE_MAX) {
+        /* What the reader would refuse unread is not worth a process, nor a risk to one. */
+        r = policy_check_text(text, length, name, err);
+        if (r == 0)
                 r = api_toml_record(text, length, &record, &record_length, err);
-                if (r < 0)
-                        return r;
-        }
+        if (r < 0)
+                return r;
         return policy_load_toml(layer, text, length, record, record_length, name, err);
 }
 

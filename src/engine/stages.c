@@ -169,7 +169,7 @@ static int check_size(const struct passage *passage, struct error *err)
 
 int passage_allow(struct passage *passage, struct error *err)
 {
-        const struct policy *layers[ENGINE_LAYERS_MAX];
+        const struct policy *layers[ENGINE_LAYERS_MAX + 1];
         size_t count = 0;
         int r;
 

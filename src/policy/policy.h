@@ -161,8 +161,11 @@ int policy_effective(const struct policy *const *layers, size_t layer_count, con
  * repeated keys, wrong types, impossible values, aliases, more than one document are errors. */
 int policy_load_yaml(struct policy *policy, const char *text, size_t length, const char *name,
                      struct error *err);
-/* policy_toml.c: the same for TOML, from the text and the record that sandbox-toml made of it,
- * whose bytes are changed. */
+/* policy_reader.c: whether the bytes can be a policy of any form: size, byte order mark, NUL,
+ * UTF-8. */
+int policy_check_text(const char *text, size_t length, const char *name, struct error *err);
+/* policy_toml.c: the same as policy_load_yaml() for TOML, from the text and the record that
+ * sandbox-toml made of it, whose bytes are changed. */
 int policy_load_toml(struct policy *policy, const char *text, size_t length, char *events,
                      size_t events_length, const char *name, struct error *err);
 /* policy_env.c: adds what SANDBOX_* variables of `environment` say. SANDBOX_POLICY is the caller's.

@@ -92,6 +92,14 @@ int reader_check_bytes(struct reader *reader)
         return 0;
 }
 
+int policy_check_text(const char *text, size_t length, const char *name, struct error *err)
+{
+        struct reader reader = { .err = err, .text = text, .length = length };
+
+        (void)str_printable(name, reader.name, sizeof(reader.name));
+        return reader_check_bytes(&reader);
+}
+
 /* ---- events ---- */
 
 static int fail_in_parser(struct reader *reader)
