@@ -172,8 +172,9 @@ def test_no_field_is_left_out(sandbox):
     ("version = 1\n[\n", 2, 2, "not TOML: error while parsing key: expected"),
     ("version = 1\n[é]\n", 2, 2, "not TOML: error while parsing key: expected"),
     ("version = 1\nx\ufefb = 1\n", 2, 2, "not TOML: "),
+    ("version = 1\nbackend = [}\n", 2, 12, "not TOML: "),
     ("", 1, 1, "the policy is empty"), ("# nothing\n", 1, 1, "the policy is empty"),
-], ids=range(35))
+], ids=range(36))
 def test_a_bad_toml_file_is_refused_with_its_place(sandbox, place, text, line, column, what):
     path = str(sandbox.make_file(place / "bad.toml", text))
     outcome = sandbox.call("policy", "check", path)

@@ -56,6 +56,17 @@ static void a_text_is_toml_by_its_name(void **state)
         sbx_error_free(err);
         assert_int_equal(sbx_policy_load_text(policy, "a = 1\nlimits.x = 2", 18, "d.toml", NULL),
                          SBX_EPOLICY);
+        for (size_t i = 0; i < 2; i++) {
+                static char large[(1 << 20) + 1];
+
+                err = NULL;
+                memset(large, '#', sizeof(large));
+                assert_int_equal(sbx_policy_load_text(policy, large, sizeof(large),
+                                                      i ? "e.toml" : "e.yaml", &err),
+                                 SBX_EPOLICY);
+                assert_has(sbx_error_message(err), ":1:1: the policy is larger than 1 MiB");
+                sbx_error_free(err);
+        }
         shows(policy, "timeout: 7s"); /* what was wrong left nothing */
         sbx_policy_free(policy);
         has_no_children();

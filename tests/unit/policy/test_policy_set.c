@@ -102,6 +102,7 @@ static void a_misspelt_key_or_value_comes_with_the_right_one(void **state)
                 { "network.mode", "nnoe", "'none'" },
                 { "backend", "contaner", "'container'" },
                 { "backend", "xyz", "container, local" },
+                { "something", "else", "keys are those of a policy file, such as limits.timeout" },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -111,6 +112,21 @@ static void a_misspelt_key_or_value_comes_with_the_right_one(void **state)
                 assert_int_equal(policy_set(&values, cases[i].key, cases[i].value, &err),
                                  SBX_EINVAL);
                 assert_has(err.hint, cases[i].hint);
+        }
+}
+
+static void lists_and_mappings_are_not_set_by_one_value(void **state)
+{
+        static const char *const keys[] = { "filesystem.mounts", "env", "analysis.python",
+                                            "languages" };
+
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+                struct policy_values values = { 0 };
+                struct error err = { 0 };
+
+                assert_int_equal(policy_set(&values, keys[i], "x", &err), SBX_EINVAL);
+                assert_has(err.message, keys[i]);
+                assert_has(err.message, ": cannot be set by one value");
         }
 }
 
@@ -222,7 +238,7 @@ static void variables_are_bounded_one_by_one_together_and_in_number(void **state
                 r = policy_add_env(&values, name, big, &err);
         }
         assert_int_equal(r, SBX_EINVAL);
-        assert_has(err.message, "1024 KiB");
+        assert_has(err.message, "the environment is larger than 1024 KiB");
         policy_values_done(&values);
         r = 0;
         for (int i = 0; r == 0 && i < 13000; i++) {
@@ -332,6 +348,7 @@ int main(void)
                 cmocka_unit_test(each_key_takes_what_it_can_and_names_itself_when_not),
                 cmocka_unit_test(a_limit_of_zero_is_said_not_to_be_endless),
                 cmocka_unit_test(a_misspelt_key_or_value_comes_with_the_right_one),
+                cmocka_unit_test(lists_and_mappings_are_not_set_by_one_value),
                 cmocka_unit_test(mount_targets_are_normal_and_outside_the_sandbox_itself),
                 cmocka_unit_test(mounts_refuse_bad_sources_modes_and_lengths),
                 cmocka_unit_test(the_same_target_twice_in_one_layer_is_a_conflict),
