@@ -118,8 +118,11 @@ int api_toml_record(const char *text, size_t length, char **ret_record, size_t *
 {
         AUTO_FREE char *path = engine_find_helper("sandbox-toml", "SANDBOX_TOML");
         int streams[3] = { -1, -1, -1 };
-        int r = path ? open_streams(text, length, streams, err) : error_set_nomem(err);
+        int r;
 
+        if (!path)
+                return error_set_nomem(err);
+        r = open_streams(text, length, streams, err);
         if (r == 0)
                 r = ask(path, streams, ret_record, ret_length, err);
         for (size_t i = 0; i < ARRAY_SIZE(streams); i++)

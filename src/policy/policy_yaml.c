@@ -213,22 +213,20 @@ static int read_section(struct reader *reader, const char *prefix)
         return r;
 }
 
-/* Reads the whole from a reader that was opened with result `r`, and closes it. */
-static int load(struct policy *policy, struct reader *reader, int r)
+/* Reads the whole from a reader that was opened with result `r`, and closes it. `loaded` is room
+ * for what is read: it is merged at the end, so that a policy is never half of a wrong file. */
+static int load(struct policy *policy, struct policy *loaded, struct reader *reader, int r)
 {
-        struct policy loaded;
-
-        /* Read apart and merged at the end, so that a policy is never half of a wrong file. */
-        policy_init(&loaded);
-        reader->policy = &loaded;
-        reader->values = &loaded.general;
+        policy_init(loaded);
+        reader->policy = loaded;
+        reader->values = &loaded->general;
         if (r == 0)
                 r = read_section(reader, "");
         if (r == 0)
                 r = reader_finish(reader);
         if (r == 0)
-                r = policy_merge_all(policy, &loaded, reader->err);
-        policy_done(&loaded);
+                r = policy_merge_all(policy, loaded, reader->err);
+        policy_done(loaded);
         if (r == 0) {
                 policy->layer = LAYER_FILE;
                 mem_free(policy->name);
@@ -242,17 +240,19 @@ static int load(struct policy *policy, struct reader *reader, int r)
 int policy_load_yaml(struct policy *policy, const char *text, size_t length, const char *name,
                      struct error *err)
 {
+        struct policy loaded;
         struct reader reader;
         int r = reader_open(&reader, text, length, name, err);
 
-        return load(policy, &reader, r);
+        return load(policy, &loaded, &reader, r);
 }
 
 int policy_load_toml(struct policy *policy, const char *text, size_t length, char *events,
                      size_t events_length, const char *name, struct error *err)
 {
+        struct policy loaded;
         struct reader reader;
         int r = reader_open_recorded(&reader, text, length, events, events_length, name, err);
 
-        return load(policy, &reader, r);
+        return load(policy, &loaded, &reader, r);
 }
