@@ -43,6 +43,16 @@ def test_the_helper_is_installed_and_executable(prefix):
     assert os.access(one(prefix, "sandbox-init"), os.X_OK)
 
 
+def test_the_installed_program_reads_toml(sandbox, place, prefix):
+    path = sandbox.make_file(place / "p.toml", "limits.timeout = '6s'\n")
+    before, sandbox.path = sandbox.path, prefix / "bin/sandbox"
+    try:
+        outcome = sandbox.call("policy", "show", "--policy", str(path))
+    finally:
+        sandbox.path = before
+    assert outcome.exit_code == 0 and b"timeout: 6s" in outcome.stdout, outcome
+
+
 def test_nothing_installed_is_set_user_id_or_writable_by_all(prefix):
     bad = [path for path in prefix.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o6002]
     assert not bad
