@@ -115,6 +115,28 @@ static void each_value_names_its_layer(void **state)
                 policy_done(&stack.policies[i]);
 }
 
+static void what_suits_a_language_is_told_as_its_own_layer(void **state)
+{
+        struct stack stack = { .count = 2 };
+        json_t *rows;
+
+        for (size_t i = 0; i < stack.count; i++) {
+                policy_init(&stack.policies[i]);
+                stack.layers[i] = &stack.policies[i];
+        }
+        stack.policies[0].layer = LAYER_LANGUAGE;
+        stack.policies[0].name = mem_strdup("java");
+        assert_int_equal(policy_set(&stack.policies[0].general, "limits.memory", "1G", NULL), 0);
+        assert_int_equal(policy_set(&stack.policies[0].general, "limits.processes", "99", NULL), 0);
+        assert_int_equal(load(&stack.policies[1], "limits: {processes: 7}", NULL), 0);
+        rows = explain(&stack, "java");
+        check_row(rows, "limits.memory", "1G", "language", "java", 0, "");
+        check_row(rows, "limits.processes", "7", "file", "p.yaml", 1, "");
+        json_decref(rows);
+        policy_done(&stack.policies[0]);
+        policy_done(&stack.policies[1]);
+}
+
 static void without_layers_all_is_default(void **state)
 {
         struct stack stack = { .count = 0 };
@@ -132,6 +154,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_value_names_its_layer),
+                cmocka_unit_test(what_suits_a_language_is_told_as_its_own_layer),
                 cmocka_unit_test(without_layers_all_is_default),
         };
 
