@@ -205,6 +205,17 @@ static json_t *section_properties(json_t *properties, const char *name)
         return inner; /* held by the section now */
 }
 
+/* What in a network block contradicts its mode; see check_network() in policy_yaml.c. */
+static const char network_rules[] =
+        "[{\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"not\": {\"const\": "
+        "\"allowlist\"}}}}, \"then\": {\"properties\": {\"allow\": {\"maxItems\": 0, "
+        "\"properties\": "
+        "{\"add\": {\"maxItems\": 0}}}}}},"
+        " {\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"enum\": [\"none\", "
+        "\"localhost\"]}}}, \"then\": {\"properties\": {\"dns\": {\"const\": false}}}},"
+        " {\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"const\": \"dns\"}}}, "
+        "\"then\": {\"properties\": {\"dns\": {\"const\": true}}}}]";
+
 /* All keys, or those that a block for one language may hold. */
 static json_t *blocks_schema(bool per_language)
 {
@@ -225,6 +236,9 @@ static json_t *blocks_schema(bool per_language)
                 if (json_object_set_new(where, dot ? dot + 1 : key->key, described(key)) < 0)
                         return json_decref(properties), NULL;
         }
+        if (json_object_set_new(json_object_get(properties, "network"), "allOf",
+                                json_loads(network_rules, 0, NULL)) < 0)
+                return json_decref(properties), NULL;
         return object_schema(properties);
 }
 

@@ -274,7 +274,9 @@ def test_the_schema_accepts_every_field(schema, field):
     "{limits: []}", "{limits: {processes: 32769}}", "{backend: vm}", "{backend: [vm]}", "{backend: []}",
     "{backend: [auto, local]}", "{backend: [local, local]}", "{enforcement: maybe}", "{sealed: 'yes'}",
     "{network: {mode: some}}", "{network: {dns: 1}}", "{network: {allow: a.org}}", "{network: {allow: {}}}",
-    "{network: {allow: {ad: []}}}", "{network: {allow: ['']}}", "{env: {A: [x]}}", "{env: {1A: x}}", "{env: []}",
+    "{network: {allow: {ad: []}}}", "{network: {mode: none, allow: [a.org]}}",
+    "{network: {mode: host, allow: {add: [a.org]}}}", "{network: {mode: none, dns: true}}", "{network: {mode: dns, dns: false}}",
+    "{languages: {python: {network: {mode: none, dns: true}}}}", "{network: {allow: ['']}}", "{env: {A: [x]}}", "{env: {1A: x}}", "{env: []}",
     "{filesystem: {mounts: [{source: /tmp}]}}", "{filesystem: {mounts: [{source: /tmp, target: data}]}}",
     "{filesystem: {mounts: [{source: /tmp, target: /data, mode: wo}]}}", "{filesystem: {workspace: ''}}",
     "{analysis: {mode: maybe}}", "{analysis: {cobol: {}}}", "{analysis: {python: {forbidden: []}}}",
@@ -285,6 +287,14 @@ def test_the_schema_and_the_program_refuse_the_same(sandbox, place, schema, text
     assert list(schema.iter_errors(yaml.safe_load(text)))
     path = str(sandbox.make_file(place / "bad.yaml", text))
     assert sandbox.call("policy", "check", path).exit_code == 125
+
+
+@pytest.mark.parametrize("text", [
+    "{network: {mode: none, allow: []}}", "{network: {mode: none, dns: false}}", "{network: {mode: dns, dns: true}}",
+    "{network: {mode: allowlist, dns: true, allow: [a.org]}}", "{network: {allow: {add: []}}}", "{network: {dns: true}}"])
+def test_the_schema_and_the_program_accept_the_same(sandbox, place, schema, text):
+    schema.validate(yaml.safe_load(text))
+    assert sandbox.call("policy", "show", str(sandbox.make_file(place / "good.yaml", text))).exit_code == 0
 
 
 # ---- documents ----
