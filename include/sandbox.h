@@ -63,6 +63,7 @@ typedef struct sbx_request sbx_request;
 typedef struct sbx_execution sbx_execution;
 typedef struct sbx_program sbx_program;
 typedef struct sbx_result sbx_result;
+typedef struct sbx_cases sbx_cases;
 
 /* ---- errors ---- */
 
@@ -187,19 +188,36 @@ SBX_API int sbx_request_set_output_kill(sbx_request *req, bool kill, sbx_error *
 /* Compiles anew instead of taking what an earlier run of the same code left, and keeps nothing. */
 SBX_API int sbx_request_set_no_cache(sbx_request *req, bool no_cache, sbx_error **err);
 
+/* ---- templates: a program with placeholders, into which the request's code is put ---- */
+
+/* A built-in template, such as "unittest". */
+SBX_API int sbx_request_set_template(sbx_request *req, const char *name, sbx_error **err);
+/* The text of a template file. `name` is the file's: where it ends in ".yaml" the text has keys,
+ * else it is the program itself, and the name tells its language. */
+SBX_API int sbx_request_set_template_text(sbx_request *req, const char *text, size_t length,
+                                          const char *name, sbx_error **err);
+/* The value for a placeholder other than "code". */
+SBX_API int sbx_request_set_placeholder(sbx_request *req, const char *name, const void *value,
+                                        size_t length, sbx_error **err);
+/* The built-in templates as a JSON array: name, language, description, placeholders. Caller frees.
+ */
+SBX_API char *sbx_templates_json(sbx_error **err);
+
 /* What happens while a run goes on. Called on the thread that runs it; must not block. */
 typedef struct sbx_event {
         size_t size;
         const char *kind; /* "execution.start", "stdout", "stderr", "usage", "security.violation",
-                             "execution.complete" */
+                             "case", "execution.complete" */
         const char *id;   /* of the run */
         double time;      /* seconds since the run was asked for */
-        const void *data; /* the bytes of "stdout" and "stderr" */
+        const void
+                *data; /* the bytes of "stdout" and "stderr"; "case": its JSON, as in the result */
         size_t length;
-        const char *text; /* "execution.start": the language; "security.violation": what and why */
-        uint64_t memory;  /* "usage": bytes now */
-        double cpu_time;  /* "usage": seconds so far */
-        uint32_t processes;       /* "usage": now */
+        const char *text;   /* "execution.start": the language; "security.violation": what and why;
+                               "case": the verdict, a line for a person */
+        uint64_t memory;    /* "usage": bytes now */
+        double cpu_time;    /* "usage": seconds so far */
+        uint32_t processes; /* "usage": now */
         const sbx_result *result; /* "execution.complete" */
 } sbx_event;
 
@@ -229,6 +247,24 @@ SBX_API void sbx_program_free(sbx_program *program);
 SBX_API const sbx_result *sbx_program_result(const sbx_program *program);
 /* The request runs the program, which must outlive it, instead of code of its own. */
 SBX_API int sbx_request_set_program(sbx_request *req, const sbx_program *program, sbx_error **err);
+
+/* ---- cases: one program, run once per case, with a verdict each ---- */
+
+/* Reads the text of a cases file (YAML or JSON). `name` stands for the file in messages. */
+SBX_API sbx_cases *sbx_cases_load(const char *text, size_t length, const char *name,
+                                  sbx_error **err);
+SBX_API void sbx_cases_free(sbx_cases *cases);
+SBX_API size_t sbx_cases_count(const sbx_cases *cases);
+/* The file that a case names for its "stdin" or "expected" part, as written, or NULL. The library
+ * opens none: the caller does, if it wants to, and hands the bytes in. */
+SBX_API const char *sbx_cases_file(const sbx_cases *cases, size_t index, const char *part);
+SBX_API int sbx_cases_set_file(sbx_cases *cases, size_t index, const char *part, const void *data,
+                               size_t length, sbx_error **err);
+/* Runs the request once per case, `jobs` at once (0: one per CPU), and gives one result that tells
+ * of all. The request's standard input and output descriptors are not used. Its event handler hears
+ * a "case" as each ends, on whichever thread ran it, but never on two at once. */
+SBX_API sbx_result *sbx_run_cases(sbx_engine *engine, sbx_request *req, const sbx_cases *cases,
+                                  unsigned jobs, sbx_error **err);
 
 /* ---- result ---- */
 

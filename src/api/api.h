@@ -7,6 +7,7 @@
 #include "policy/policy.h"
 #include "request/request.h"
 #include "sandbox.h"
+#include "templates/templates.h"
 
 struct sbx_error {
         struct error inner;
@@ -36,6 +37,7 @@ struct sbx_request {
         const sbx_program *program; /* borrowed: what is run instead of its own code, or NULL */
         struct sbx_policy policy;
         struct policy settings; /* what the request itself set: the topmost layer */
+        struct template_use template;
         int cancel_fd;
         sbx_event_handler handler;
         void *userdata;
@@ -45,6 +47,10 @@ struct sbx_request {
 int api_fail(const struct error *error, sbx_error **err);
 /* For a NULL argument: our caller's mistake. */
 int api_fail_null(const char *function, sbx_error **err);
+
+/* run.c: what the engine is to do for a request; borrows from it. */
+int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
+              struct error *err);
 
 void api_policy_init(struct sbx_policy *policy);
 void api_policy_done(struct sbx_policy *policy);

@@ -38,6 +38,7 @@ void sbx_request_free(sbx_request *req)
         request_done(&req->request);
         api_policy_done(&req->policy);
         policy_done(&req->settings);
+        template_use_done(&req->template);
         fd_close(req->cancel_fd);
         mem_free(req);
 }

@@ -95,8 +95,8 @@ int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_er
 }
 
 /* What a request says, made ready for the engine. */
-static int make_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
-                      struct error *err)
+int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
+              struct error *err)
 {
         size_t count;
         int r = check_language_blocks(&engine->engine, &req->policy, err);
@@ -108,6 +108,7 @@ static int make_order(sbx_engine *engine, sbx_request *req, struct engine_order 
         *ret_order = (struct engine_order){
                 .request = &req->request,
                 .program = req->program ? &req->program->program : NULL,
+                .template = template_use_is_given(&req->template) ? &req->template : NULL,
                 .cancel_fd = req->cancel_fd,
                 .event = req->handler ? pass_event : NULL,
                 .context = req,
@@ -116,6 +117,11 @@ static int make_order(sbx_engine *engine, sbx_request *req, struct engine_order 
         if (engine->untrusted_requests)
                 ret_order->layers[count++] = &policy_seal;
         ret_order->layers[count] = &req->settings;
+        if (r == 0 && ret_order->program && ret_order->template)
+                return error_set(err, SBX_EINVAL,
+                                 "a program was compiled with its template, and takes no other");
+        if (r == 0 && req->template.count && !ret_order->template)
+                return error_set(err, SBX_EINVAL, "values are given, and no template for them");
         return r;
 }
 
@@ -129,7 +135,7 @@ sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err)
                 (void)api_fail_null("sbx_run", err);
                 return NULL;
         }
-        if (make_order(engine, req, &order, &error) < 0 ||
+        if (api_order(engine, req, &order, &error) < 0 ||
             engine_run(&engine->engine, &order, &result, &error) < 0) {
                 (void)api_fail(&error, err);
                 return NULL;
@@ -149,7 +155,7 @@ sbx_program *sbx_program_new(sbx_engine *engine, sbx_request *req, sbx_error **e
                 return NULL;
         }
         program = mem_alloc(sizeof(*program));
-        r = program ? make_order(engine, req, &order, &error) : error_set_nomem(&error);
+        r = program ? api_order(engine, req, &order, &error) : error_set_nomem(&error);
         if (r == 0)
                 r = engine_compile(&engine->engine, &order, &program->program, &program->result,
                                    &error);

@@ -32,6 +32,7 @@ struct command {
 extern const struct command cmd_run;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
+extern const struct command cmd_templates;
 extern const struct command cmd_policy;
 extern const struct command cmd_bench;
 

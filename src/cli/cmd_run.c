@@ -18,6 +18,9 @@ struct run {
         struct run_code code;
         int stdin_fd; /* owned, or -1 */
         sbx_request *req;
+        sbx_cases *cases; /* owned, or NULL */
+        unsigned jobs;
+        struct run_verdicts verdicts;
         struct run_events events;
 };
 
@@ -61,7 +64,11 @@ static int set_output(struct run *run, struct error *err)
         sbx_error *failure = NULL;
         int r = 0;
 
-        if (run->form == OUTPUT_RAW) {
+        if (run->cases && (run->form == OUTPUT_RAW || run->form == OUTPUT_TEXT)) {
+                run->verdicts.req = run->req;
+                r = sbx_request_set_event_handler(run->req, run_cases_hear, &run->verdicts,
+                                                  &failure);
+        } else if (run->form == OUTPUT_RAW) {
                 r = sbx_request_set_output_fd(run->req, 1, 1, &failure);
                 if (r == 0)
                         r = sbx_request_set_output_fd(run->req, 2, 2, &failure);
@@ -89,6 +96,12 @@ static int prepare(struct run *run, struct error *err)
                 return error_set_nomem(err);
         /* Options before the code, which may come from a terminal: nobody types in vain. */
         r = set_policy(run, err);
+        if (r == 0)
+                r = run_template_set(run->req, run->options, err);
+        if (r == 0)
+                r = run_cases_jobs(run->options, &run->jobs, err);
+        if (r == 0)
+                r = run_cases_read(run->options, &run->cases, err);
         if (r == 0)
                 r = run_code_read(run->cli, run->options, &run->code, err);
         if (r == 0)
@@ -126,6 +139,8 @@ static int report_result(struct run *run, const sbx_result *result, struct error
         int r = run->form == OUTPUT_RAW ? run_report_streams(result, run->quiet, err)
                                         : write_result(run, result, err);
 
+        if (r == 0 && run->cases && run->form == OUTPUT_RAW)
+                r = run_cases_summary(run->cli, &run->verdicts, result, err);
         if (r < 0)
                 return r;
         run_report_outcome(result, run->form, run->quiet);
@@ -158,7 +173,8 @@ static int execute(struct run *run, sbx_engine *engine, struct error *err)
         int r;
 
         run_signals_catch(run->req);
-        result = sbx_run(engine, run->req, &failure);
+        result = run->cases ? sbx_run_cases(engine, run->req, run->cases, run->jobs, &failure)
+                            : sbx_run(engine, run->req, &failure);
         run_signals_forget();
         if (!result)
                 r = report_take(err, failure);
@@ -192,6 +208,7 @@ static int run_main(const struct cli *cli, const struct options *options, struct
                 r = execute(&run, engine, err);
         run_events_done(&run.events);
         sbx_request_free(run.req);
+        sbx_cases_free(run.cases);
         fd_close(run.stdin_fd);
         mem_free(run.code.data);
         fd_close(run.code.fd);

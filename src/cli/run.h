@@ -52,6 +52,26 @@ int run_code_read(const struct cli *cli, const struct options *options, struct r
 int run_stdin_open(const struct cli *cli, const struct options *options,
                    const struct run_code *code, int *ret_fd, struct error *err);
 
+/* run_template.c: --template, --set and --set-file. */
+int run_template_set(sbx_request *req, const struct options *options, struct error *err);
+/* A regular file of at most `max` bytes. Caller frees `*ret_data`. */
+int run_read_file(const char *path, size_t max, char **ret_data, size_t *ret_length,
+                  struct error *err);
+
+/* run_cases.c: --cases and --jobs. */
+/* NULL where there are none. Caller frees `*ret_cases`. */
+int run_cases_read(const struct options *options, sbx_cases **ret_cases, struct error *err);
+int run_cases_jobs(const struct options *options, unsigned *ret_jobs, struct error *err);
+/* Who writes the verdicts: the userdata of run_cases_hear(). */
+struct run_verdicts {
+        sbx_request *req; /* borrowed; cancelled when a line cannot be written */
+        int failure;      /* errno of the failed write, or 0 */
+};
+void run_cases_hear(const sbx_event *event, void *userdata);
+/* "2 of 3 cases accepted", in the raw form; fails where a verdict could not be written. */
+int run_cases_summary(const struct cli *cli, const struct run_verdicts *verdicts,
+                      const sbx_result *result, struct error *err);
+
 /* run_signals.c: SIGINT, SIGTERM and SIGHUP end the run in an orderly way. */
 void run_signals_catch(sbx_request *req);
 /* After the run: signals act as usual again, and the request may be freed. */

@@ -187,6 +187,20 @@ static void handle_violation(struct run_events *events, const sbx_event *event)
                                    "time", event->time));
 }
 
+/* The verdict stands in the line as the library wrote it. */
+static void handle_case(struct run_events *events, const sbx_event *event)
+{
+        AUTO_STRBUF struct strbuf line = { 0 };
+        const char *json = event->data;
+
+        strbuf_addf(&line, "{\"event\":\"case\",\"time\":%.6f,", event->time);
+        strbuf_add(&line, json + 1, event->length - 1); /* without its opening brace */
+        if (line.failed)
+                fail(events, ENOMEM);
+        else
+                add_text(events, line.data);
+}
+
 void run_events_handle(const sbx_event *event, void *userdata)
 {
         static const struct {
@@ -198,6 +212,7 @@ void run_events_handle(const sbx_event *event, void *userdata)
                 { "usage", handle_usage },
                 { "execution.start", handle_start },
                 { "security.violation", handle_violation },
+                { "case", handle_case },
         };
         struct run_events *events = userdata;
 

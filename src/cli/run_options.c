@@ -206,12 +206,15 @@ const struct option run_options[] = {
         { "stdin", 0, "PATH", false, false,
           "the program's standard input; '-': ours; default empty" },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
-        { "template", 0, "NAME", false, false, "wrap the code in a template" NOT_HERE,
-          apply_unavailable },
-        { "set", 0, "K=V", true, false, "a value for the template" NOT_HERE, apply_unavailable },
-        { "set-file", 0, "K=PATH", true, false, "a value for the template from a file" NOT_HERE,
-          apply_unavailable },
-        { "cases", 0, "FILE", false, false, "run once per case" NOT_HERE, apply_unavailable },
+        { "template", 0, "NAME|FILE", false, false,
+          "put the code into a template: a built-in one or a file; 'sandbox templates' lists "
+          "them" },
+        { "set", 0, "K=V", true, false, "a value for the template" },
+        { "set-file", 0, "K=PATH", true, false, "a value for the template from a file" },
+        { "cases", 0, "FILE", false, false,
+          "run once per case of FILE (YAML or JSON): input, arguments, expected output; a verdict "
+          "each" },
+        { "jobs", 0, "N", false, false, "cases at once; default: one per CPU" },
         { "check", 0, "MODE", false, false, "static analysis before the run" NOT_HERE,
           apply_unavailable },
         OPTION_HEADING("Limits"),
@@ -316,6 +319,12 @@ int run_check_combinations(const struct options *options, struct error *err)
         if (options_given(options, "quiet") && options_given(options, "verbose"))
                 return error_set(err, SBX_EINVAL,
                                  "options '--quiet' and '--verbose' exclude each other");
+        if (options_given(options, "cases") && options_given(options, "stdin"))
+                return error_set(err, SBX_EINVAL,
+                                 "option '--stdin': does not go with '--cases', which gives each "
+                                 "case its own");
+        if (options_given(options, "cases") && options_given(options, "collect"))
+                return error_set(err, SBX_EINVAL, "option '--collect': does not go with '--cases'");
         if (options_given(options, "allow") && network && strcmp(network, "allowlist") != 0)
                 return error_set(
                         err, SBX_EINVAL,

@@ -13,9 +13,12 @@
 #include "policy/policy.h"
 #include "request/request.h"
 #include "result/result.h"
+#include "templates/templates.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+
+struct filled; /* templating.h */
 
 /* How the guest's identity is made, found out once. */
 struct engine_identity {
@@ -64,6 +67,7 @@ struct engine_event {
 struct engine_program {
         const struct request *code; /* borrowed: language, code and sources */
         struct bundle built;        /* what the compiler made; empty where the code itself is run */
+        struct filled *filled;      /* owned: the template with the code in it, or NULL */
 };
 
 enum { ENGINE_LAYERS_MAX = 24 };
@@ -74,6 +78,7 @@ struct engine_order {
                 *program; /* what is run instead of the request's code, or NULL */
         const struct policy *layers[ENGINE_LAYERS_MAX]; /* files, environment, request, in their
                                                            order; NULL is none */
+        const struct template_use *template;            /* or NULL */
         int cancel_fd;
         void (*event)(void *context, const struct engine_event *event); /* or NULL */
         void *context;

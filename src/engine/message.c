@@ -69,6 +69,14 @@ static const char *find_syntax_error(const struct language *language, const char
         return found;
 }
 
+/* The length of "12", or of "12 of tests" where a template was used. */
+static size_t line_words(const char *line)
+{
+        size_t digits = strspn(line, "0123456789");
+
+        return str_has_prefix(line + digits, " of ") ? strcspn(line, ",)\n") : digits;
+}
+
 /* "Python syntax error: invalid syntax (line 2)"; the line is the nearest one named before. */
 static bool syntax_message(struct passage *passage)
 {
@@ -82,9 +90,9 @@ static bool syntax_message(struct passage *passage)
                         line = at + 5;
         reason += strspn(reason, ": ");
         if (line)
-                (void)result_set_message(passage->result, "%s syntax error: %.*s (line %ld)",
+                (void)result_set_message(passage->result, "%s syntax error: %.*s (line %.*s)",
                                          passage->result->title, (int)strcspn(reason, "\n"), reason,
-                                         strtol(line, NULL, 10));
+                                         (int)line_words(line), line);
         else
                 (void)result_set_message(passage->result, "%s syntax error: %.*s",
                                          passage->result->title, (int)strcspn(reason, "\n"),

@@ -6,10 +6,12 @@
 #include "engine/cache.h"
 #include "engine/engine.h"
 #include "engine/files.h"
+#include "engine/templating.h"
 #include "plan/build.h"
 
 struct passage {
         struct engine *engine;
+        struct templating templating; /* stands between the caller's order and ours */
         const struct engine_order *order;
         const struct request *code; /* whose code is run: the order's own, or a program's */
         struct result *result;

@@ -84,6 +84,7 @@ static void passage_done(struct passage *passage)
         mem_free(passage->prepared_path);
         fd_close(passage->program_fd);
         mem_free(passage->program_path);
+        templating_end(&passage->templating);
 }
 
 static void enter(struct engine *engine)
@@ -119,6 +120,8 @@ static int go(struct passage *passage, size_t end, struct error *err)
         }
         leave(passage->engine);
         if (r == 0)
+                r = templating_finish(&passage->templating, passage->result, err);
+        if (r == 0)
                 message_compose(passage);
         else
                 r = settle(passage, r, err);
@@ -129,22 +132,26 @@ static int go(struct passage *passage, size_t end, struct error *err)
         return r;
 }
 
+/* A template is filled before the first stage: the pipeline knows nothing of it. */
 static int begin(struct passage *passage, struct engine *engine, const struct engine_order *order,
                  struct error *err)
 {
+        int r;
+
         *passage = (struct passage){
                 .engine = engine,
-                .order = order,
-                .code = order->program ? order->program->code : order->request,
                 .program_fd = -1,
                 .entry = "",
                 .started_ns = clock_now_ns(),
                 .result = result_new(),
         };
         bundle_init(&passage->built.files);
+        r = templating_begin(&passage->templating, engine, order, err);
+        passage->order = &passage->templating.order;
+        passage->code = passage->templating.code;
         if (order->program && order->program->built.count > 0)
                 passage->program = &order->program->built;
-        return passage->result ? 0 : error_set_nomem(err);
+        return r < 0 || passage->result ? r : error_set_nomem(err);
 }
 
 static int end(struct passage *passage, int r, struct result **ret_result)
@@ -175,10 +182,12 @@ int engine_compile(struct engine *engine, const struct engine_order *order,
         struct passage passage;
         int r = begin(&passage, engine, order, err);
 
-        *ret_program = (struct engine_program){ .code = order->request };
+        *ret_program = (struct engine_program){ .code = passage.code };
         bundle_init(&ret_program->built);
         if (r == 0)
                 r = go(&passage, ARRAY_SIZE(pipeline) - 1, err);
+        if (r == 0)
+                ret_program->filled = TAKE(passage.templating.own);
         if (r == 0 && passage.program) {
                 ret_program->built = passage.built.files;
                 bundle_init(&passage.built.files);
@@ -189,4 +198,5 @@ int engine_compile(struct engine *engine, const struct engine_order *order,
 void engine_program_done(struct engine_program *program)
 {
         bundle_done(&program->built);
+        filled_free(program->filled);
 }

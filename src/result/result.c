@@ -46,6 +46,8 @@ void result_free(struct result *result)
         mem_free(result->version);
         mem_free(result->message);
         mem_free(result->hint);
+        mem_free(result->template_name);
+        result_cases_free(result->cases, result->case_count);
         result_step_done(&result->run);
         result_step_done(&result->compile);
         strlist_done(&result->created);
@@ -166,6 +168,8 @@ int result_process_exit_code(const struct result *result)
         code = exit_codes[result->run.outcome];
         if (code >= 0)
                 return code;
+        if (result->case_count) /* whatever the single programs gave */
+                return result->run.outcome == OUTCOME_OK ? 0 : 1;
         if (code == EXIT_OWN)
                 return step_exit_code(&result->run, result->run.outcome == OUTCOME_OK ? 0 : KILLED);
         /* A failed compilation is never told as a success, whatever the compiler says. */

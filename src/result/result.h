@@ -73,6 +73,23 @@ struct result_step {
         bool cached; /* it was not run: what it did before is told again */
 };
 
+enum { RESULT_CASE_EXCERPT = 4096 }; /* bytes of a case's output that are kept to be shown */
+
+/* One case of several: see engine/cases.h. */
+struct result_case {
+        size_t number;       /* from 1 */
+        char *name;          /* or NULL */
+        const char *verdict; /* static: "accepted", "wrong_answer", "timeout", ... */
+        enum outcome outcome;
+        int exit_code;                 /* -1: did not exit */
+        int signal;                    /* 0: none */
+        char *message;                 /* or NULL */
+        size_t difference_line;        /* of the output; 0: none was found */
+        char *expected, *got;          /* there, cut and printable; NULL: nothing more */
+        struct result_stream out, err; /* the beginnings */
+        struct usage usage;
+};
+
 enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 16, RESULT_FILES_MAX = 1000 };
 
 struct result {
@@ -91,6 +108,11 @@ struct result {
         struct strlist created, modified, deleted; /* sorted, relative */
         struct strlist collected;                  /* copied to the caller's directory */
         bool files_truncated;
+        char *template_name;         /* or NULL: none was used */
+        uint64_t template_code_line; /* of the program, at which the code begins; 0: nowhere */
+        uint64_t template_lines;     /* of the program */
+        struct result_case *cases;   /* owned, or NULL */
+        size_t case_count;
         const char *warm; /* static: "none", "fork", "once" */
         struct result_limit limits[RESULT_LIMITS_MAX];
         size_t limit_count;
@@ -110,11 +132,17 @@ void result_set_protection(struct result *result, enum protection id, enum prote
 /* Adds to a violation of the same kind and what, or appends; beyond the maximum it is dropped. */
 void result_add_violation(struct result *result, const char *kind, const char *what,
                           const char *why, uint64_t count);
+/* Cases without a verdict yet, numbered; NULL when out of memory. */
+struct result_case *result_cases_new(size_t count);
+void result_cases_free(struct result_case *cases, size_t count);
 /* The exit code `sandbox run` gives: 0 to 255. */
 int result_process_exit_code(const struct result *result);
 
 /* result_json.c, result_text.c. NULL when out of memory. Caller frees. */
 char *result_to_json(const struct result *result, bool one_line);
 char *result_to_text(const struct result *result, bool color);
+/* One case: a line of JSON, and a line for a person, without newline. */
+char *result_case_to_json(const struct result_case *one);
+char *result_case_to_text(const struct result_case *one, bool color);
 
 #endif

@@ -147,6 +147,39 @@ static void put_usage(struct builder *b, const struct usage *usage)
 
 /* ---- parts ---- */
 
+static json_t *difference_value(const struct result_case *one)
+{
+        struct builder b;
+
+        if (!one->difference_line)
+                return json_null();
+        b = begin();
+        put(&b, "line", integer(one->difference_line));
+        put(&b, "expected", text_or_null(one->expected));
+        put(&b, "got", text_or_null(one->got));
+        return end(&b);
+}
+
+static json_t *case_value(const struct result_case *one)
+{
+        const struct result_step step = { .out = one->out, .err = one->err }; /* a view */
+        struct builder b = begin();
+        bool as_text;
+
+        put(&b, "number", integer(one->number));
+        put(&b, "name", text_or_null(one->name));
+        put(&b, "verdict", text_or_null(one->verdict));
+        put(&b, "status", json_string(outcome_name(one->outcome)));
+        put(&b, "exit_code", one->exit_code >= 0 ? json_integer(one->exit_code) : json_null());
+        put(&b, "signal", one->signal > 0 ? json_integer(one->signal) : json_null());
+        put(&b, "message", text_or_null(one->message));
+        put(&b, "difference", difference_value(one));
+        as_text = put_streams(&b, &step);
+        put_encoding(&b, as_text);
+        put_usage(&b, &one->usage);
+        return end(&b);
+}
+
 static json_t *compile_value(const struct result *result)
 {
         const struct result_step *step = &result->compile;
@@ -275,6 +308,31 @@ static json_t *violations_value(const struct result *result)
         return array;
 }
 
+static json_t *cases_value(const struct result *result)
+{
+        json_t *array;
+
+        if (!result->case_count)
+                return json_null();
+        array = json_array();
+        for (size_t i = 0; array && i < result->case_count; i++)
+                array = append(array, case_value(&result->cases[i]));
+        return array;
+}
+
+static json_t *template_value(const struct result *result)
+{
+        struct builder b;
+
+        if (!result->template_name)
+                return json_null();
+        b = begin();
+        put(&b, "name", text_or_null(result->template_name));
+        put(&b, "code_line", integer(result->template_code_line));
+        put(&b, "lines", integer(result->template_lines));
+        return end(&b);
+}
+
 /* ---- the whole ---- */
 
 static void put_head(struct builder *b, const struct result *result)
@@ -311,8 +369,8 @@ static json_t *result_value(const struct result *result)
         put(&b, "protections", protections_value(result));
         put(&b, "violations", violations_value(result));
         put(&b, "analysis", json_null());
-        put(&b, "cases", json_null());
-        put(&b, "template", json_null());
+        put(&b, "cases", cases_value(result));
+        put(&b, "template", template_value(result));
         put(&b, "started_at", text_or_null(result->started_at));
         put(&b, "cost", json_null());
         return end(&b);
@@ -326,16 +384,25 @@ static int write_part(const char *part, size_t length, void *buffer)
         return text->failed ? -1 : 0;
 }
 
-char *result_to_json(const struct result *result, bool one_line)
+static char *dump(json_t *taken, bool one_line)
 {
         size_t flags = (one_line ? JSON_COMPACT : JSON_INDENT(2)) | JSON_REAL_PRECISION(15);
         AUTO_STRBUF struct strbuf text = { 0 };
-        json_t *value = result_value(result);
         int rc;
 
-        if (!value)
+        if (!taken)
                 return NULL;
-        rc = json_dump_callback(value, write_part, &text, flags);
-        json_decref(value);
+        rc = json_dump_callback(taken, write_part, &text, flags);
+        json_decref(taken);
         return rc == 0 ? strbuf_take(&text) : NULL;
+}
+
+char *result_to_json(const struct result *result, bool one_line)
+{
+        return dump(result_value(result), one_line);
+}
+
+char *result_case_to_json(const struct result_case *one)
+{
+        return dump(case_value(one), true);
 }

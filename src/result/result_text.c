@@ -282,6 +282,57 @@ static void add_violations(struct report *report, const struct result *result)
         }
 }
 
+/* ---- cases ---- */
+
+static void add_case(struct report *report, const struct result_case *one)
+{
+        struct strbuf *text = &report->text;
+        char size[UNITS_TEXT_MAX];
+
+        strbuf_addf(text, "case %zu", one->number);
+        if (one->name) {
+                strbuf_adds(text, " (");
+                add_word(text, one->name);
+                strbuf_adds(text, ")");
+        }
+        strbuf_adds(text, ": ");
+        add_painted(report, str_equal(one->verdict, "accepted") ? PAINT_GREEN : PAINT_RED,
+                    one->verdict);
+        if (one->usage.wall_ns) {
+                add_time(text, ",", one->usage.wall_ns / 1000);
+                strbuf_addf(text, ", %s", units_format_size(one->usage.memory_peak, size));
+        }
+        if (one->message) {
+                strbuf_adds(text, ": ");
+                add_word(text, one->message);
+        }
+}
+
+static void add_cases(struct report *report, const struct result *result)
+{
+        if (!result->case_count)
+                return;
+        paint(report, PAINT_DIM);
+        strbuf_adds(&report->text, "--- cases ---");
+        unpaint(report);
+        strbuf_adds(&report->text, "\n");
+        for (size_t i = 0; i < result->case_count; i++) {
+                add_case(report, &result->cases[i]);
+                strbuf_adds(&report->text, "\n");
+        }
+}
+
+char *result_case_to_text(const struct result_case *one, bool color)
+{
+        struct report report = { .color = color };
+        char *text;
+
+        add_case(&report, one);
+        text = strbuf_take(&report.text);
+        strbuf_done(&report.text);
+        return text;
+}
+
 /* Whether anything of the program has run, so that there are figures to show. */
 static bool has_run(const struct result *result)
 {
@@ -300,6 +351,7 @@ char *result_to_text(const struct result *result, bool color)
         add_compile(&report, result);
         add_stream(&report, "stdout", &result->run.out);
         add_stream(&report, "stderr", &result->run.err);
+        add_cases(&report, result);
         if (has_run(result))
                 add_metrics(&report, result);
         add_files(&report, result);
