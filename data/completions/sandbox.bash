@@ -25,10 +25,16 @@ _sandbox_policies() {
         COMPREPLY+=($(compgen -W "$("${COMP_WORDS[0]}" policy list 2>/dev/null | awk 'NR > 1 { print $1 }')" -- "$cur"))
 }
 
+_sandbox_templates() {
+        _sandbox_files
+        COMPREPLY+=($(compgen -W "$("${COMP_WORDS[0]}" templates 2>/dev/null | awk 'NR > 1 { print $1 }')" -- "$cur"))
+}
+
 # Completes the value of the option before the cursor; fails where that takes none.
 _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
+        --template) _sandbox_templates ;;
         -f | --file | --stdin | --input-file | --cases) _sandbox_files ;;
         --policy) _sandbox_policies ;;
         --languages | --workspace | --collect-to) _sandbox_folders ;;
@@ -39,7 +45,7 @@ _sandbox_value() {
         --check) _sandbox_words "off warn block" ;;
         --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
         -c | --code | --entry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
-                --output-limit | --fuel | --allow | --volume | -e | --env | --template | --set | --set-file | --name | --runs)
+                --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs)
                 COMPREPLY=() ;;
         *) return 1 ;;
         esac
@@ -47,8 +53,8 @@ _sandbox_value() {
 
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local commands="run languages policy doctor bench help"
-        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --stdin --languages --template --set --set-file --cases --check
+        local commands="run languages templates policy doctor bench help"
+        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --stdin --languages --template --set --set-file --cases --jobs --check
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
                 --policy --sealed --no-warm --output --json --text --name --quiet --verbose --help
@@ -58,6 +64,7 @@ _sandbox() {
         _sandbox_value "$prev" && return
         case ${COMP_WORDS[1]} in
         languages) _sandbox_words "--json --languages --help -h" ;;
+        templates) _sandbox_words "--json --help -h" ;;
         doctor) _sandbox_words "--json --help -h" ;;
         bench) _sandbox_words "--runs --only --json --help -h" ;;
         help) _sandbox_words "$commands" ;;
