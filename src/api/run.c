@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+enum { THREAD_STACK = 2 << 20 };
+
 struct sbx_execution {
         sbx_engine *engine;
         sbx_request *req;
@@ -197,6 +199,20 @@ static void *run_thread(void *argument)
         return NULL;
 }
 
+/* Some C libraries give a thread 128 KiB; a run keeps larger buffers on its stack. */
+static int start_thread(sbx_execution *execution)
+{
+        pthread_attr_t attributes;
+        int r = pthread_attr_init(&attributes);
+
+        if (r != 0)
+                return r;
+        (void)pthread_attr_setstacksize(&attributes, THREAD_STACK); /* else: the default */
+        r = pthread_create(&execution->thread, &attributes, run_thread, execution);
+        (void)pthread_attr_destroy(&attributes);
+        return r;
+}
+
 sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err)
 {
         sbx_execution *execution;
@@ -215,7 +231,7 @@ sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err)
         }
         execution->engine = engine;
         execution->req = req;
-        r = pthread_create(&execution->thread, NULL, run_thread, execution);
+        r = start_thread(execution);
         if (r != 0) {
                 mem_free(execution);
                 (void)error_set(&error, SBX_ESYSTEM, "start a thread: %s", strerror(r));

@@ -206,7 +206,8 @@ static int set_language_variable(const struct plan_input *input, struct plan_dra
 
         if (expand(input, draft, variable, &text) < 0)
                 return -1;
-        return set_variable(&draft->environment, draft->environment.count, text.data);
+        return set_variable(&draft->environment, draft->environment.count,
+                            text.data ? text.data : "");
 }
 
 int words_add_environment(const struct plan_input *input, struct plan_draft *draft)
