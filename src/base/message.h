@@ -5,7 +5,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { MESSAGE_FDS_MAX = 32 };
+enum {
+        MESSAGE_FDS_MAX = 32,
+        /* The whole message of four bytes by which a keeper hands its proxy a listening socket. */
+        MESSAGE_LISTENER = 0x6c786273,
+};
 
 /* Sends the bytes and copies of the descriptors; 0, or -1 with errno. Retries EINTR, raises no
  * SIGPIPE. */
