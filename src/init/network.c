@@ -11,12 +11,13 @@
 #include "kernel/sys.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { MAKER_STACK = 32 << 10 };
+enum { MAKER_STACK = 32 << 10, LISTEN_BACKLOG = 64 };
 
 struct answer {
         int sys_errno; /* 0: a descriptor of the namespace comes along */
@@ -51,6 +52,28 @@ int network_begin(struct init *init)
         return init->network_maker < 0 ? -1 : 0;
 }
 
+/* The one way out: a socket that listens here, and whose connections a proxy outside accepts. It
+ * belongs to this namespace wherever its descriptor is. */
+static int hand_listener_out(const struct init *init)
+{
+        struct sockaddr_in address = { .sin_family = AF_INET,
+                                       .sin_port = htons((uint16_t)init->plan.listener_port),
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        uint32_t magic = MESSAGE_LISTENER;
+        AUTO_CLOSE int fd = -1;
+
+        if (init->plan.listener_fd == 0 || (int)init->plan.listener_fd > init->file_fd_count) {
+                errno = EPROTO;
+                return -1;
+        }
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+            listen(fd, LISTEN_BACKLOG) < 0)
+                return -1;
+        return message_send(init->file_fds[init->plan.listener_fd - 1], &magic, sizeof(magic), &fd,
+                            1);
+}
+
 int network_enter(struct init *init)
 {
         struct answer answer = { .sys_errno = EPIPE };
@@ -70,5 +93,7 @@ int network_enter(struct init *init)
         }
         if (setns(fd, CLONE_NEWNET) < 0)
                 return -1;
-        return init->plan.network == PLAN_NETWORK_LOCALHOST ? namespace_loopback_up() : 0;
+        if (init->plan.network == PLAN_NETWORK_LOCALHOST && namespace_loopback_up() < 0)
+                return -1;
+        return init->plan.listener_port ? hand_listener_out(init) : 0;
 }

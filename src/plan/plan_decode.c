@@ -197,6 +197,9 @@ const char *plan_decode(const void *data, size_t length, void *arena, size_t are
                 fail(&cursor, "bytes are left over");
         if (!cursor.fault && (plan.kind > PLAN_LOCAL || plan.network > PLAN_NETWORK_HOST))
                 fail(&cursor, "a choice is of no known kind");
+        if (!cursor.fault && plan.listener_port &&
+            (plan.listener_port > 65535 || plan.network != PLAN_NETWORK_LOCALHOST))
+                fail(&cursor, "a proxy listens where it cannot");
         if (!cursor.fault && plan.argument_count == 0)
                 fail(&cursor, "there is nothing to run");
         if (cursor.fault)

@@ -42,7 +42,7 @@ static inline struct plan full_plan(void)
 #undef U64
 #undef STR
         plan.kind = PLAN_LOCAL;
-        plan.network = PLAN_NETWORK_HOST;
+        plan.network = PLAN_NETWORK_LOCALHOST;
         plan.mounts = mounts;
         plan.mount_count = ARRAY_SIZE(mounts);
         plan.files = files;

@@ -144,6 +144,19 @@ static void unknown_kinds_are_refused(void **state)
         refuses_plan(&plan, "no known kind");
 }
 
+static void a_proxy_needs_a_loopback_and_a_port(void **state)
+{
+        struct plan plan = full_plan();
+
+        plan.listener_port = 65536;
+        refuses_plan(&plan, "proxy");
+        plan = full_plan();
+        plan.network = PLAN_NETWORK_NONE;
+        refuses_plan(&plan, "proxy");
+        plan.network = PLAN_NETWORK_HOST;
+        refuses_plan(&plan, "proxy");
+}
+
 static void modes_with_privileges_are_refused(void **state)
 {
         static const uint32_t modes[] = { 01644, 02755, 04755, 010644, UINT32_MAX };
@@ -354,6 +367,7 @@ int main(void)
                 cmocka_unit_test(more_than_the_maximum_is_refused_unread),
                 cmocka_unit_test(nothing_to_run_is_refused),
                 cmocka_unit_test(unknown_kinds_are_refused),
+                cmocka_unit_test(a_proxy_needs_a_loopback_and_a_port),
                 cmocka_unit_test(modes_with_privileges_are_refused),
                 cmocka_unit_test(parts_beyond_every_file_are_refused),
                 cmocka_unit_test(paths_that_are_not_absolute_and_plain_are_refused),
