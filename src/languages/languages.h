@@ -27,6 +27,7 @@
         X(ARGS, "args")             /* the program's arguments; a word of its own */               \
         X(WORKSPACE, "workspace")   /* where the program starts */                                 \
         X(PREPARED, "prepared")     /* the directory that `prepare` fills */                       \
+        X(DEPS, "deps")             /* the directory that holds the installed dependencies */      \
         X(DIR, "dir")               /* project: its directory */                                   \
         X(ENTRY, "entry")           /* project: the file to start with */                          \
         X(SOURCES, "sources")       /* project: its files with an extension of the language; a     \
@@ -73,6 +74,20 @@ struct language_project {
         const char *const *run; /* empty: as for a single file */
 };
 
+/* What a program needs beside its language: see docs/DEPENDENCIES.md. */
+struct language_deps {
+        const char *const *files; /* names of the file that lists them; empty: cannot have any */
+        const char *const *locks; /* names of files that are taken along where they lie beside it */
+        const char *const *variables; /* prefixes of the caller's variables that steer the tool */
+        /* Asks the tool, outside of any sandbox, which registry it is set to; its answer:
+         * docs/DEPENDENCIES.md. */
+        const char *const *registry;
+        struct language_compile install; /* contained; what it leaves in {deps} is kept */
+        const char *const *compile;      /* instead of the language's command; empty: as that */
+        const char *const *mounts;       /* "K=V": folder K of {deps} is seen at V as well */
+        const char *const *env;          /* "K=V" for compiler and program, over the language's */
+};
+
 struct language {
         const char *name;  /* canonical: "python" */
         const char *title; /* "Python" */
@@ -94,6 +109,7 @@ struct language {
         struct language_compile compile;
         struct language_compile prepare; /* once per toolchain: fills the directory {prepared} */
         struct language_project project;
+        struct language_deps deps;
         const char *const *run; /* command */
         const char *const *env; /* "K=V" */
         /* Patterns of the lines in which the tool tells what is wrong: see languages_errors.h. */

@@ -18,10 +18,24 @@ static bool is_used(const struct language *language, const char *word)
         const struct language_compile *compile = &language->compile, *prepare = &language->prepare,
                                       *project = &language->project.compile;
         const char *const *const lists[] = {
-                language->run,         language->env,    language->paths,  compile->command,
-                compile->env,          compile->paths,   prepare->command, prepare->env,
-                prepare->paths,        project->command, project->env,     project->paths,
+                language->run,
+                language->env,
+                language->paths,
+                compile->command,
+                compile->env,
+                compile->paths,
+                prepare->command,
+                prepare->env,
+                prepare->paths,
+                project->command,
+                project->env,
+                project->paths,
                 language->project.run,
+                language->deps.registry,
+                language->deps.install.command,
+                language->deps.install.paths,
+                language->deps.compile,
+                language->deps.env,
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
@@ -44,6 +58,8 @@ const char *language_contradiction(const struct language *language)
                 return "{output} is used in 'project', and 'compile' is missing";
         if (!language->prepare.command[0] && is_used(language, "{prepared}"))
                 return "{prepared} is used, and 'prepare' is missing";
+        if (!language->deps.files[0] && is_used(language, "{deps}"))
+                return "{deps} is used, and 'deps' is missing";
         if (!language->heap_percent && is_used(language, "{heap_mib}"))
                 return "{heap_mib} is used, and 'heap' is missing";
         if (is_compiled && language->executable)

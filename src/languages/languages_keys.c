@@ -128,6 +128,16 @@ static const char *refuse_variable(const char *text)
         return NULL;
 }
 
+/* "folder=/path": the name of a folder, then where it is seen. */
+static const char *refuse_deps_mount(const char *text)
+{
+        const char *equals = strchr(text, '=');
+
+        return refuse_variable(text) ? refuse_variable(text)
+               : equals              ? refuse_path(equals + 1)
+                                     : NULL;
+}
+
 static const char *refuse_empty(const char *text)
 {
         return *text ? NULL : "must not be empty";
@@ -238,6 +248,28 @@ static const struct language_key project_keys[] = {
         END,
 };
 
+static const struct language_key deps_limit_keys[] = LIMIT_KEYS(deps.install.limits);
+
+static const struct language_key deps_install_keys[] = {
+        KEY("command", LIST, REQUIRED, deps.install.command, refuse_argument),
+        KEY("paths", LIST, OPTIONAL, deps.install.paths, refuse_visible),
+        KEY("env", ENV, OPTIONAL, deps.install.env, refuse_variable),
+        MAPPING("limits", deps_limit_keys),
+        END,
+};
+
+static const struct language_key deps_keys[] = {
+        KEY("files", LIST, REQUIRED, deps.files, refuse_file_name),
+        KEY("locks", LIST, OPTIONAL, deps.locks, refuse_file_name),
+        KEY("variables", LIST, OPTIONAL, deps.variables, refuse_empty),
+        KEY("registry", LIST, REQUIRED, deps.registry, refuse_argument),
+        MAPPING("install", deps_install_keys),
+        KEY("compile", LIST, OPTIONAL, deps.compile, refuse_argument),
+        KEY("mounts", ENV, OPTIONAL, deps.mounts, refuse_deps_mount),
+        KEY("env", ENV, OPTIONAL, deps.env, refuse_variable),
+        END,
+};
+
 const struct language_key language_keys[] = {
         KEY("name", STRING, REQUIRED, name, refuse_name),
         KEY("title", STRING, REQUIRED, title, refuse_empty),
@@ -258,6 +290,7 @@ const struct language_key language_keys[] = {
         MAPPING("compile", compile_keys),
         MAPPING("prepare", prepare_keys),
         MAPPING("project", project_keys),
+        MAPPING("deps", deps_keys),
         KEY("run", LIST, REQUIRED, run, refuse_argument),
         KEY("env", ENV, OPTIONAL, env, refuse_variable),
         KEY("warm", STRING, OPTIONAL, warm, refuse_warm),
