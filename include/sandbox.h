@@ -174,6 +174,14 @@ SBX_API int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, s
 SBX_API char *sbx_request_show_policy(const sbx_request *req, const char *language,
                                       const char *form, sbx_error **err);
 
+/* Dependencies: the path of the file that lists them (requirements.txt, package.json, go.mod,
+ * Cargo.toml). They are installed, contained, before the program is compiled or run, by the
+ * language's own tool, which reaches its package registry and nothing else; the program finds them
+ * read-only. Files that lock versions are taken along where they lie beside it. */
+SBX_API int sbx_request_set_deps(sbx_request *req, const char *path, sbx_error **err);
+/* A registry, "host" or "host:port", instead of those that the tool is set to. */
+SBX_API int sbx_request_add_registry(sbx_request *req, const char *place, sbx_error **err);
+
 /* Standard input: bytes, or a descriptor that stays the caller's and is read while the program
  * runs. */
 SBX_API int sbx_request_set_stdin(sbx_request *req, const void *data, size_t length,

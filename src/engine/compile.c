@@ -85,6 +85,7 @@ static int make_key(const struct passage *passage, const struct language_compile
         hash_words(&hash, build->env);
         hash_words(&hash, language->env);
         hash_update_text(&hash, build->output);
+        hash_update_text(&hash, passage->deps.key);
         hash_update_text(&hash, passage->tool.version);
         r = passage->tool.path[0] ? hash_file(&hash, passage->tool.path) : 0;
         if (r == 0 && passage->is_project)

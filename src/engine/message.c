@@ -106,6 +106,8 @@ void message_compose(struct passage *passage)
         const struct limits *limits = &passage->policy.limits;
         char text[UNITS_TEXT_MAX];
 
+        if (deps_compose(result))
+                return;
         switch (result->run.outcome) {
         case OUTCOME_TIMEOUT:
                 (void)result_set_message(result, "Code execution timed out after %s",

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "engine/cache.h"
+#include "engine/deps.h"
 #include "engine/engine.h"
 #include "engine/files.h"
 #include "engine/templating.h"
@@ -45,6 +46,7 @@ struct passage {
         char *prepared_path;          /* owned: the toolchain's directory; NULL where it has none */
         bool is_prepared;             /* that is there */
         struct result_step ready;     /* how readying it went */
+        struct deps deps;             /* what the program needs beside its language */
         bool is_static; /* the code is a program that needs no loader and no library */
 };
 
@@ -53,6 +55,7 @@ int passage_identify(struct passage *passage, struct error *err);
 int passage_allow(struct passage *passage, struct error *err);
 int passage_find_tool(struct passage *passage, struct error *err);
 int passage_prepare(struct passage *passage, struct error *err);
+int passage_install(struct passage *passage, struct error *err);
 int passage_compile(struct passage *passage, struct error *err);
 int passage_run(struct passage *passage, struct error *err);
 

@@ -17,6 +17,7 @@ static const struct {
         { "policy", passage_allow },        /* allowed: what may it do? */
         { "languages", passage_find_tool }, /* found: what runs it here? */
         { "prepare", passage_prepare },     /* plan, backend, monitor: the toolchain, once */
+        { "deps", passage_install },        /* plan, backend, monitor: what the program needs */
         { "compile", passage_compile },     /* plan, backend, monitor: the compiler, contained */
         { "run", passage_run },             /* plan, backend, monitor: the program, contained */
 };
@@ -81,6 +82,7 @@ static void passage_done(struct passage *passage)
         mem_free(passage->resolver);
         strlist_done(&passage->sources);
         cache_entry_done(&passage->built);
+        deps_done(passage);
         mem_free(passage->prepared_path);
         fd_close(passage->program_fd);
         mem_free(passage->program_path);
@@ -125,6 +127,7 @@ static int go(struct passage *passage, size_t end, struct error *err)
                 message_compose(passage);
         else
                 r = settle(passage, r, err);
+        deps_tell(passage);
         for (size_t i = 0; r == 0 && i < passage->result->violation_count; i++)
                 tell_violation(passage, &passage->result->violations[i]);
         if (r == 0)
@@ -146,6 +149,7 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
                 .result = result_new(),
         };
         bundle_init(&passage->built.files);
+        deps_init(&passage->deps);
         r = templating_begin(&passage->templating, engine, order, err);
         passage->order = &passage->templating.order;
         passage->code = passage->templating.code;

@@ -255,6 +255,8 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
         struct plan_draft draft;
         int r = limits_check(passage, order->limits, err);
 
+        if (r == 0 && passage->backend == &backend_local && passage->code->deps)
+                r = error_set(err, SBX_EREFUSED, "dependencies are for the container alone");
         step_describe(passage, order, scratch, &input, &files);
         if (r == 0)
                 r = inputs_check(&input, err);

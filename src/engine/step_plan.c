@@ -28,6 +28,14 @@ static void add_files(const struct passage *passage, const struct step_order *or
 
         if (order->step == PLAN_STEP_PREPARE)
                 return; /* the toolchain alone */
+        if (order->step == PLAN_STEP_DEPS) {
+                add_bundle(input, files, &passage->deps.files, "/code");
+                add_bundle(input, files, &passage->deps.copies, "");
+                files->fds[files->count++] = passage->deps.gateway.socket;
+                input->proxy_port = GATEWAY_PORT;
+                input->proxy_fd = (uint32_t)files->count;
+                return; /* the code has no part in it */
+        }
         input->has_program = !passage->is_project && !compiled;
         if (input->has_program && passage->program_fd >= 0)
                 files->fds[files->count++] = passage->program_fd;
@@ -46,6 +54,24 @@ static const char *const *run_command(const struct passage *passage)
 
         return passage->is_project && language->project.run[0] ? language->project.run
                                                                : language->run;
+}
+
+/* Dependencies: how they are installed, or where they are. They may need a compiler's command of
+ * their own; that of a project knows them. */
+static void describe_deps(const struct passage *passage, const struct step_order *order,
+                          struct plan_input *input)
+{
+        const struct language *language = passage->language;
+
+        if (order->step == PLAN_STEP_DEPS) {
+                input->extra_env = &passage->deps.env;
+                input->extra_paths = &passage->deps.paths;
+                return;
+        }
+        input->deps = passage->deps.entry.path;
+        if (input->deps && order->step == PLAN_STEP_COMPILE && !passage->is_project &&
+            language->deps.compile[0])
+                input->command = language->deps.compile;
 }
 
 void step_describe(const struct passage *passage, const struct step_order *order,
@@ -76,6 +102,7 @@ void step_describe(const struct passage *passage, const struct step_order *order
                 .program_path = container ? passage->program_path : NULL,
                 .program_bytes = passage->program_bytes,
         };
+        describe_deps(passage, order, ret_input);
         add_files(passage, order, ret_input, ret_files);
         if (!ret_input->has_program) {
                 ret_input->program_path = NULL;

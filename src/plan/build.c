@@ -55,13 +55,31 @@ static int add_system(const struct plan_input *input, struct plan_draft *draft, 
         return 0;
 }
 
+/* The installed dependencies, and parts of them where a language looks for them by itself. */
+static int add_deps(const struct plan_input *input, struct plan_draft *draft)
+{
+        add_mount(draft, PLAN_MOUNT_READ, input->deps, "/deps");
+        for (const char *const *mount = input->language->deps.mounts; *mount; mount++) {
+                AUTO_STRBUF struct strbuf source = { 0 };
+                const char *target = strchr(*mount, '=') + 1, *kept;
+
+                strbuf_addf(&source, "%s/%.*s", input->deps, (int)(target - *mount - 1), *mount);
+                kept = source.failed ? NULL : words_keep(draft, source.data, "");
+                if (!kept)
+                        return -1;
+                add_mount(draft, PLAN_MOUNT_READ, kept, target);
+        }
+        return 0;
+}
+
 static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
 {
         const struct language *language = input->language;
         static const char *const none[] = { NULL };
         const char *const *build_paths = input->build ? input->build->paths : none;
         size_t most = count_paths(language->paths) + count_paths(build_paths) +
-                      input->policy->mount_count + 3;
+                      input->policy->mount_count + 4 + count_paths(language->deps.mounts) +
+                      (input->extra_paths ? input->extra_paths->count : 0);
         const char *program = words_placed(input, draft, input->source_place, input->file);
 
         draft->mounts = mem_alloc(most * sizeof(*draft->mounts));
@@ -73,10 +91,15 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         for (const char *const *path = build_paths; *path; path++)
                 if (add_system(input, draft, *path) < 0)
                         return -1;
+        for (size_t i = 0; input->extra_paths && i < input->extra_paths->count; i++)
+                if (add_system(input, draft, input->extra_paths->items[i]) < 0)
+                        return -1;
         if (input->program_path)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->program_path, program);
         if (input->prepared)
                 add_mount(draft, PLAN_MOUNT_READ, input->prepared, "/prepared");
+        if (input->deps && add_deps(input, draft) < 0)
+                return -1;
         if (input->resolver)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */
@@ -198,6 +221,11 @@ static void set_limits(const struct plan_input *input, struct plan *plan)
                                                                            : PLAN_NETWORK_NONE;
         if (input->build)
                 plan->network = PLAN_NETWORK_NONE;
+        if (input->proxy_port) {
+                plan->network = PLAN_NETWORK_LOCALHOST;
+                plan->listener_port = input->proxy_port;
+                plan->listener_fd = input->proxy_fd;
+        }
 }
 
 int plan_build(const struct plan_input *input, struct plan_draft *draft, struct error *err)

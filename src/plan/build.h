@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-enum plan_step { PLAN_STEP_PREPARE, PLAN_STEP_COMPILE, PLAN_STEP_RUN };
+enum plan_step { PLAN_STEP_PREPARE, PLAN_STEP_DEPS, PLAN_STEP_COMPILE, PLAN_STEP_RUN };
 
 /* Files that are put below a place: "/code", where the program can only read them, or "/workspace",
  * where they are its own. */
@@ -38,10 +38,14 @@ struct plan_input {
         const char *const *command;           /* with placeholders */
         const char *source_place;             /* where the code is: "/code" or "/workspace" */
         const char *file;                     /* {file}: its path below that */
-        const struct strlist *sources; /* {sources}: paths of all of the language's files there */
-        const char *output;            /* {output}: what the compiler makes; "" where none is */
-        const char *prepared;          /* {prepared}: a directory of the host, or NULL */
-        bool self_contained;           /* a program without a loader: sees no path of the system */
+        const struct strlist *sources;   /* {sources}: paths of all of the language's files there */
+        const char *output;              /* {output}: what the compiler makes; "" where none is */
+        const char *prepared;            /* {prepared}: a directory of the host, or NULL */
+        const char *deps;                /* {deps}: a directory of the host, or NULL */
+        const struct strlist *extra_env; /* "K=V" of this step as they are, or NULL */
+        const struct strlist *extra_paths; /* of the system, at their own places; or NULL */
+        uint32_t proxy_port, proxy_fd;     /* its only way out, as in the plan; 0: none */
+        bool self_contained; /* a program without a loader: sees no path of the system */
         const struct strlist *arguments;
         const char *scratch;  /* local: the directory that holds everything */
         const char *resolver; /* host network: the host's resolv.conf, or NULL */

@@ -93,6 +93,10 @@ static const char *meaning(const struct plan_input *input, struct plan_draft *dr
                 if (input->step == PLAN_STEP_PREPARE)
                         return words_placed(input, draft, "/workspace", "");
                 return input->kind == PLAN_LOCAL && input->prepared ? input->prepared : "/prepared";
+        case PLACEHOLDER_DEPS:
+                return input->step == PLAN_STEP_DEPS
+                               ? words_placed(input, draft, "/workspace", "deps")
+                               : "/deps";
         case PLACEHOLDER_MEMORY_MIB:
                 return mebibytes(draft, memory);
         case PLACEHOLDER_HEAP_MIB:
@@ -237,9 +241,19 @@ int words_add_environment(const struct plan_input *input, struct plan_draft *dra
              variable++)
                 if (set_language_variable(input, draft, *variable) < 0)
                         return -1;
+        for (const char *const *variable = input->deps ? input->language->deps.env : none;
+             *variable; variable++)
+                if (set_language_variable(input, draft, *variable) < 0)
+                        return -1;
+        for (size_t i = 0; input->extra_env && i < input->extra_env->count; i++)
+                if (set_variable(&draft->environment, draft->environment.count,
+                                 input->extra_env->items[i]) < 0)
+                        return -1;
         /* The policy's are unique among themselves: ten thousand of them meet only the few above.
          */
         fixed = draft->environment.count;
+        if (input->step == PLAN_STEP_DEPS)
+                return 0; /* they are for the program, and none of a package's business */
         for (size_t i = 0; i < input->policy->env.count; i++)
                 if (set_variable(&draft->environment, fixed, input->policy->env.items[i]) < 0)
                         return -1;

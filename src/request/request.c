@@ -31,6 +31,8 @@ void request_done(struct request *req)
         mem_free(req->entry);
         strlist_done(&req->collect_patterns);
         fd_close(req->collect_fd);
+        mem_free(req->deps);
+        strlist_done(&req->registries);
         strlist_done(&req->arguments);
         request_init(req);
 }

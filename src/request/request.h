@@ -44,7 +44,9 @@ struct request {
         int stdin_fd;      /* borrowed from the caller, or -1 */
         int output_fds[3]; /* [1], [2]: borrowed pass-through descriptors, or -1 */
         bool output_kill;
-        bool no_cache; /* compile anew, and keep nothing */
+        char *deps;                /* owned: path of the file that lists dependencies, or NULL */
+        struct strlist registries; /* "host[:port]" that dependencies may come from instead */
+        bool no_cache;             /* compile anew, and keep nothing */
 };
 
 void request_init(struct request *req);
@@ -62,6 +64,9 @@ int request_set_entry(struct request *req, const char *path, struct error *err);
 /* Files of the workspace whose path matches are copied out after the run. */
 int request_add_collect(struct request *req, const char *pattern, struct error *err);
 int request_set_collect_fd(struct request *req, int fd, struct error *err);
+/* request_deps.c */
+int request_set_deps(struct request *req, const char *path, struct error *err);
+int request_add_registry(struct request *req, const char *place, struct error *err);
 int request_set_file_name(struct request *req, const char *name, struct error *err);
 int request_set_name(struct request *req, const char *name, struct error *err);
 int request_add_argument(struct request *req, const char *argument, struct error *err);

@@ -26,7 +26,7 @@ struct result *result_new(void)
                 return NULL;
         }
         (void)clock_stamp(result->started_at);
-        result->run.exit_code = result->compile.exit_code = -1;
+        result->run.exit_code = result->compile.exit_code = result->deps.exit_code = -1;
         return result;
 }
 
@@ -49,6 +49,7 @@ void result_free(struct result *result)
         mem_free(result->template_name);
         result_cases_free(result->cases, result->case_count);
         result_step_done(&result->run);
+        result_step_done(&result->deps);
         result_step_done(&result->compile);
         strlist_done(&result->created);
         strlist_done(&result->modified);
@@ -172,7 +173,8 @@ int result_process_exit_code(const struct result *result)
                 return result->run.outcome == OUTCOME_OK ? 0 : 1;
         if (code == EXIT_OWN)
                 return step_exit_code(&result->run, result->run.outcome == OUTCOME_OK ? 0 : KILLED);
-        /* A failed compilation is never told as a success, whatever the compiler says. */
-        code = step_exit_code(&result->compile, COMPILER_FAILED);
+        /* A failed compilation, or installation, is never told as a success, whatever the compiler
+         * says. */
+        code = step_exit_code(result->compiled ? &result->compile : &result->deps, COMPILER_FAILED);
         return code ? code : COMPILER_FAILED;
 }

@@ -101,6 +101,8 @@ struct result {
         char *version;       /* or NULL */
         const char *backend; /* static, or NULL */
         struct result_step run;
+        bool has_deps; /* dependencies were installed, or found: `deps` counts */
+        struct result_step deps;
         bool compiled; /* a compile step took place: `compile` counts */
         struct result_step compile;
         char *message;                             /* or NULL */

@@ -180,12 +180,12 @@ static json_t *case_value(const struct result_case *one)
         return end(&b);
 }
 
-static json_t *compile_value(const struct result *result)
+/* A step before the program's: the compiler's, or that of whoever installs dependencies. */
+static json_t *step_value(const struct result_step *step, bool took_place)
 {
-        const struct result_step *step = &result->compile;
         struct builder b;
 
-        if (!result->compiled)
+        if (!took_place)
                 return json_null();
         b = begin();
         put(&b, "status", json_string(outcome_name(step->outcome)));
@@ -361,7 +361,8 @@ static json_t *result_value(const struct result *result)
         put(&b, "stderr_bytes", integer(result->run.err.bytes));
         put_encoding(&b, as_text);
         put_usage(&b, &result->run.usage);
-        put(&b, "compile", compile_value(result));
+        put(&b, "compile", step_value(&result->compile, result->compiled));
+        put(&b, "deps", step_value(&result->deps, result->has_deps));
         put(&b, "files", files_value(result));
         put(&b, "fuel_consumed", json_null());
         put(&b, "metrics", metrics_value(result));

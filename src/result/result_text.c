@@ -165,20 +165,17 @@ static void add_stream(struct report *report, const char *label, const struct re
         }
 }
 
-static void add_compile(struct report *report, const struct result *result)
+static void add_step(struct report *report, const struct result_step *step, const char *name,
+                     const char *out_label, const char *err_label)
 {
-        const struct result_step *step = &result->compile;
-
-        if (!result->compiled)
-                return;
-        strbuf_adds(&report->text, "compile: ");
+        strbuf_adds(&report->text, name);
         add_ending(report, step);
         if (step->cached)
                 strbuf_adds(&report->text, ", cached\n");
         else
                 strbuf_addf(&report->text, ", %.3f s\n", (double)step->usage.wall_ns / 1e9);
-        add_stream(report, "compiler stdout", &step->out);
-        add_stream(report, "compiler stderr", &step->err);
+        add_stream(report, out_label, &step->out);
+        add_stream(report, err_label, &step->err);
 }
 
 /* ---- figures ---- */
@@ -348,7 +345,12 @@ char *result_to_text(const struct result *result, bool color)
         add_head(&report, result);
         add_labelled(&report, outcome_paint(result->run.outcome), "message", result->message);
         add_labelled(&report, PAINT_BOLD, "hint", result->hint);
-        add_compile(&report, result);
+        if (result->has_deps)
+                add_step(&report, &result->deps, "dependencies: ", "installer stdout",
+                         "installer stderr");
+        if (result->compiled)
+                add_step(&report, &result->compile, "compile: ", "compiler stdout",
+                         "compiler stderr");
         add_stream(&report, "stdout", &result->run.out);
         add_stream(&report, "stderr", &result->run.err);
         add_cases(&report, result);

@@ -7,8 +7,8 @@ import pytest
 
 FIELDS = ["id", "name", "language", "version", "backend", "status", "success", "exit_code", "signal", "message",
           "stdout", "stderr", "stdout_truncated", "stderr_truncated", "stdout_bytes", "stderr_bytes", "encoding",
-          "execution_time", "cpu_time", "memory_used", "compile", "files", "fuel_consumed", "metrics", "limits",
-          "protections", "violations", "analysis", "cases", "template", "started_at", "cost"]
+          "execution_time", "cpu_time", "memory_used", "compile", "deps", "files", "fuel_consumed", "metrics",
+          "limits", "protections", "violations", "analysis", "cases", "template", "started_at", "cost"]
 FORK_MANY = """python3 -c 'import os, time
 for _ in range(99):
     if os.fork() == 0:
@@ -31,7 +31,7 @@ def test_the_metrics_are_there(result):
 
 
 def test_absent_values_are_null(result):
-    assert [result[key] for key in ("name", "signal", "compile", "fuel_consumed", "cases", "template", "cost")] == [None] * 7
+    assert [result[key] for key in ("name", "signal", "compile", "deps", "fuel_consumed", "cases", "template", "cost")] == [None] * 8
 
 
 def test_a_good_run_is_a_success(result):

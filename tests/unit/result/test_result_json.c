@@ -91,8 +91,10 @@ static void the_whole_is_written_in_the_order_of_the_contract(void **state)
                 "\"memory_used\":3145728,\"compile\":{\"status\":\"ok\",\"exit_code\":0,"
                 "\"signal\":null,\"stdout\":\"\",\"stderr\":\"warning\",\"stdout_truncated\":false,"
                 "\"stderr_truncated\":false,\"encoding\":\"utf-8\",\"execution_time\":0.0,"
-                "\"cpu_time\":0.0,\"memory_used\":0,\"cached\":false},\"files\":{\"created\":[\"out.csv\"],"
-                "\"modified\":[],\"deleted\":[],\"truncated\":false,\"collected\":[]},\"fuel_consumed\":null,"
+                "\"cpu_time\":0.0,\"memory_used\":0,\"cached\":false},\"deps\":null,\"files\":{"
+                "\"created\":[\"out.csv\"],"
+                "\"modified\":[],\"deleted\":[],\"truncated\":false,\"collected\":[]},\"fuel_"
+                "consumed\":null,"
                 "\"metrics\":{\"startup_time\":0.0011,\"processes_peak\":1,\"io_read_bytes\":0,"
                 "\"io_write_bytes\":12,\"warm\":\"none\",\"cpu_user\":0.002,\"cpu_system\":0.0001},"
                 "\"limits\":{\"timeout\":30.0,\"memory\":536870912},\"protections\":["
@@ -112,10 +114,10 @@ static void the_whole_is_written_in_the_order_of_the_contract(void **state)
 
 static void absent_values_are_null(void **state)
 {
-        static const char *const keys[] = { "name",      "language", "version",       "backend",
-                                            "exit_code", "signal",   "message",       "hint",
-                                            "compile",   "analysis", "fuel_consumed", "cases",
-                                            "template",  "cost" };
+        static const char *const keys[] = { "name",      "language", "version",  "backend",
+                                            "exit_code", "signal",   "message",  "hint",
+                                            "compile",   "deps",     "analysis", "fuel_consumed",
+                                            "cases",     "template", "cost" };
         struct result *result = *state;
         json_t *value;
 
