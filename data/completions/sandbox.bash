@@ -35,7 +35,7 @@ _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
         --template) _sandbox_templates ;;
-        -f | --file | --stdin | --input-file | --cases) _sandbox_files ;;
+        -f | --file | --deps | --stdin | --input-file | --cases) _sandbox_files ;;
         --policy) _sandbox_policies ;;
         --languages | --workspace | --collect-to) _sandbox_folders ;;
         -o | --output) _sandbox_words "raw text json jsonl" ;;
@@ -44,7 +44,7 @@ _sandbox_value() {
         --enforcement) _sandbox_words "strict best-effort" ;;
         --check) _sandbox_words "off warn block" ;;
         --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
-        -c | --code | --entry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
+        -c | --code | --entry | --registry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
                 --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs)
                 COMPREPLY=() ;;
         *) return 1 ;;
@@ -54,7 +54,7 @@ _sandbox_value() {
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
         local commands="run languages templates policy doctor bench help"
-        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --stdin --languages --template --set --set-file --cases --jobs --check
+        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
                 --policy --sealed --no-warm --output --json --text --name --quiet --verbose --help

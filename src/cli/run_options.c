@@ -131,6 +131,23 @@ static int apply_name(const struct option *option, const char *value, void *targ
         return 0;
 }
 
+static int apply_deps(const struct option *option, const char *value, void *target,
+                      struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        return sbx_request_set_deps(target, value, &failure) < 0 ? report_take(err, failure) : 0;
+}
+
+static int apply_registry(const struct option *option, const char *value, void *target,
+                          struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        return sbx_request_add_registry(target, value, &failure) < 0 ? report_take(err, failure)
+                                                                     : 0;
+}
+
 static int apply_output_kill(const struct option *option, const char *value, void *target,
                              struct error *err)
 {
@@ -217,6 +234,11 @@ const struct option run_options[] = {
         { "jobs", 0, "N", false, false, "cases at once; default: one per CPU" },
         { "check", 0, "MODE", false, false, "static analysis before the run" NOT_HERE,
           apply_unavailable },
+        { "deps", 0, "FILE", false, false,
+          "install what FILE lists first: requirements.txt, package.json, go.mod, Cargo.toml",
+          apply_deps },
+        { "registry", 0, "HOST[:PORT]", true, false,
+          "where dependencies come from, instead of what the tool is set to", apply_registry },
         OPTION_HEADING("Limits"),
         { "timeout", 't', "T", false, false,
           "wall-clock time: 500ms, 2s, 1m; a bare number is seconds", apply_value,

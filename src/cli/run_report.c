@@ -52,7 +52,7 @@ static const char *text_of(const json_t *object, const char *key, const char *ot
         return text ? text : otherwise;
 }
 
-/* What the compiler said: in the raw form nobody else shows it. */
+/* What the compiler, or the installer, said: in the raw form nobody else shows it. */
 static void write_compiler_output(const json_t *compile)
 {
         static const char *const streams[] = { "stdout", "stderr" };
@@ -95,7 +95,8 @@ int run_report_streams(const sbx_result *result, bool quiet, struct error *err)
         if (!root)
                 return err->code;
         if (compile_failed)
-                write_compiler_output(json_object_get(root, "compile"));
+                write_compiler_output(json_object_get(
+                        root, json_is_null(json_object_get(root, "compile")) ? "deps" : "compile"));
         /* Where the limit ended the program, that is the outcome, and told as such. */
         if (!quiet && !str_equal(sbx_result_status(result), "output_limit")) {
                 report_cut(root, "stdout", "standard output");
