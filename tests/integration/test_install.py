@@ -53,6 +53,10 @@ def test_the_installed_program_reads_toml(sandbox, place, prefix):
     assert outcome.exit_code == 0 and b"timeout: 6s" in outcome.stdout, outcome
 
 
+def test_the_proxy_is_installed_beside_the_helper(prefix):
+    assert os.access(one(prefix, "sandbox-init").with_name("sandbox-proxy"), os.X_OK)
+
+
 def test_nothing_installed_is_set_user_id_or_writable_by_all(prefix):
     bad = [path for path in prefix.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o6002]
     assert not bad
