@@ -1,0 +1,251 @@
+/*
+ * One analysis: source in, report out. Runs in sandbox-analyze (main.c has the theory of
+ * operation), and in the fuzz targets.
+ *
+ * The way: the source is parsed (unit.c), walked once to learn names and once more to find facts
+ * (walk.c): imports, calls, references, commands. A name means what it was bound to (scope.c),
+ * an expression is folded where it is constant (value.c). Each fact is compared with the rules in
+ * force (match.c), and becomes a finding (report.c). Patterns are compared with the tokens
+ * (tokens.c) and queries with the tree (query.c). Text that is code again, as the argument of eval
+ * or of `sh -c`, is a unit of its own within.
+ */
+#ifndef ANALYSIS_ANALYSIS_H
+#define ANALYSIS_ANALYSIS_H
+
+#include "analysis/arena.h"
+#include "analysis/grammar.h"
+#include "analysis/names.h"
+#include "analysis/order.h"
+#include "analysis/rules.h"
+
+#include <jansson.h>
+
+enum {
+        SOURCE_MAX = ANALYZE_SOURCE_MAX, /* bytes that are analysed; more is skipped */
+        STEPS_MAX = 64 << 20,      /* nodes looked at, in all */
+        FINDINGS_MAX = 500,        /* that are reported; more are counted */
+        FACTS_MAX = 1000,          /* imports, calls and commands that are listed, each */
+        ERRORS_MAX = 50,           /* syntax errors that are listed */
+        UNITS_MAX = 100,           /* texts within that are parsed again, in all */
+        UNIT_DEPTH_MAX = 3,        /* of them within each other */
+        UNIT_BYTES_MAX = 256 << 10, /* of each */
+        VALUE_DEPTH_MAX = 40,      /* expressions within each other that are folded */
+        VALUE_BYTES_MAX = 64 << 10, /* of a folded text */
+        ALTERNATIVES_MAX = 8,      /* meanings of one name */
+        LINE_SHOWN_MAX = 200,      /* bytes of a source line in a finding */
+        NAME_SHOWN_MAX = 200,      /* bytes of a name in a finding */
+};
+
+/* What an expression is known to be. */
+enum value_kind {
+        VALUE_UNKNOWN,
+        VALUE_LOCAL, /* something of the program's own */
+        VALUE_NAME,  /* what the dotted name means: "os.system" */
+        VALUE_TEXT   /* a constant */
+};
+
+struct value {
+        enum value_kind kind;
+        bool guess; /* folded or one of several meanings: likely, not certain */
+        const char *text; /* NUL-terminated after length, in the arena */
+        size_t length;
+};
+
+/* A piece of source and how it is read: the file itself, or text within that is code again. */
+struct unit {
+        const struct grammar *grammar;
+        const char *text;
+        uint32_t length;
+        TSTree *tree; /* owned by the analysis' list */
+        uint32_t symbol_count;
+        const uint8_t *roles;                /* by symbol */
+        const uint8_t *naming;               /* by field: what it names is not used there */
+        const TSFieldId (*fields)[ROLE_FIELDS]; /* by symbol */
+        const struct unit *outer;            /* or NULL */
+        TSNode place;                        /* in it; counts for what is found here */
+        unsigned depth;
+};
+
+/* Where something was found, in the file itself. */
+struct place {
+        TSPoint start, end;
+        uint32_t byte;
+};
+
+struct finding {
+        const struct rule *rule;
+        enum rule_list list;   /* RULE_LISTS: a query */
+        const char *what; /* the import, function, command or pattern, as resolved */
+        struct place place;
+        bool guess;
+        bool policy; /* of the policy's own lists */
+};
+
+/* Names that a list of some rules forbids. */
+struct watch {
+        struct names exact;
+        struct watch_glob {
+                const char *glob;
+                const struct rule *rule;
+        } *globs;
+        size_t glob_count, glob_capacity;
+};
+
+struct fact_list {
+        struct names seen;
+        json_t *items;
+};
+
+struct analysis {
+        struct arena arena;
+        const struct grammar *grammar;
+        const char *source;
+        uint32_t length;
+        uint32_t *lines; /* where each begins */
+        size_t line_count;
+        struct watch watches[RULE_LISTS];
+        const struct rule **rules; /* in force, in order */
+        size_t rule_count, rule_capacity;
+        const char **queries; /* texts of the rule sets in force, with their names */
+        const char **query_names;
+        size_t query_count, query_capacity, query_name_capacity;
+        struct finding *findings;
+        size_t finding_count, finding_capacity;
+        size_t dropped; /* findings beyond the maximum */
+        struct names found; /* findings by rule and place, so that none comes twice */
+        struct fact_list imports, calls, commands;
+        json_t *errors;
+        size_t error_count;
+        /* walk.c */
+        struct scope *scope; /* owned by the arena */
+        bool learning;       /* the first walk: only names are learnt */
+        unsigned branch;     /* depth of what may not happen */
+        TSTreeCursor cursors[UNIT_DEPTH_MAX + 1]; /* of the walks, by depth of the unit */
+        unsigned cursor_count;
+        unsigned pick;       /* which meaning of a name with several is taken */
+        bool more;           /* there is a further one */
+        unsigned value_depth;
+        unsigned units;      /* parsed so far */
+        struct tables *tables; /* roles and fields of each grammar used */
+        TSTree **trees;       /* owned: all that were parsed */
+        size_t tree_count, tree_capacity;
+        TSParser *parser;    /* owned */
+        TSQuery *query;      /* owned: the one that runs, or NULL */
+        TSQueryCursor *query_cursor; /* owned, or NULL */
+        bool skipped;        /* given up */
+        struct error *err;   /* of rules that cannot be used */
+};
+
+/* What is asked. */
+struct analysis_rules {
+        const char *const *lists[RULE_LISTS]; /* of the policy, each ending with NULL; or NULL */
+        const struct rule_set *sets;          /* further ones; ends with one without a language */
+};
+
+/* analysis.c: analyses it; a new reference to the report, or NULL: `err` says which rule is wrong,
+ * SBX_EINVAL, or that there is no memory. */
+json_t *analysis_run(const char *language, const char *source, size_t length,
+                     const struct analysis_rules *rules, struct error *err);
+/* The report of a source that was not analysed, and why. */
+json_t *analysis_skipped(const char *reason);
+
+/* unit.c */
+void unit_parse(struct analysis *analysis, const struct grammar *grammar, const char *text,
+                size_t length, struct unit *ret_unit);
+/* Text within `outer`, at `place`, that is code again. */
+void unit_within(struct analysis *analysis, const struct unit *outer, TSNode place,
+                 const struct grammar *grammar, const char *text, size_t length);
+struct place unit_place(const struct unit *unit, TSNode node);
+static inline enum role unit_role(const struct unit *unit, TSNode node)
+{
+        TSSymbol symbol = ts_node_is_null(node) ? 0 : ts_node_symbol(node);
+
+        /* The symbol of an error is beyond all others. */
+        return symbol < unit->symbol_count ? (enum role)unit->roles[symbol] : ROLE_NONE;
+}
+/* The node's field of the role's table, or a null node. */
+TSNode unit_field(const struct unit *unit, TSNode node, unsigned field);
+TSNode unit_named(const struct unit *unit, TSNode node, const char *field);
+const char *unit_text(const struct unit *unit, TSNode node, size_t *ret_length);
+bool unit_is(TSNode node, const char *kind);
+
+/* scope.c */
+void scope_enter(struct analysis *analysis);
+void scope_leave(struct analysis *analysis);
+/* Learns that the name means the value from the byte on. A value that may not happen, or one of
+ * the program's own that comes after, leaves the earlier meanings standing. */
+void scope_bind(struct analysis *analysis, const char *name, size_t length, struct value value,
+                uint32_t byte);
+
+/* value.c */
+struct value value_of(struct analysis *analysis, const struct unit *unit, TSNode node);
+struct value value_name(struct analysis *analysis, const struct unit *unit, const char *text,
+                        size_t length, bool guess);
+struct value value_text(struct analysis *analysis, const char *text, size_t length, bool guess);
+struct value value_member(struct analysis *analysis, const struct unit *unit, struct value object,
+                          const char *name, size_t length);
+/* The texts of the node's children, put together; VALUE_UNKNOWN where one is none. */
+struct value value_join(struct analysis *analysis, const struct unit *unit, TSNode node,
+                        struct value separator);
+/* The name of an identifier node, normal. */
+struct value value_identifier(struct analysis *analysis, const struct unit *unit, TSNode node);
+/* known.c: what a call gives; and what it does, beyond being a call. */
+struct value known_value(struct analysis *analysis, const struct unit *unit, struct value function,
+                         TSNode node, TSNode arguments);
+void known_effects(struct analysis *analysis, const struct unit *unit, struct value function,
+                   TSNode node, TSNode arguments);
+/* The nth argument that is not a comment, or a null node. */
+TSNode known_argument(const struct unit *unit, TSNode arguments, unsigned index);
+/* A method of a constant text, such as "".join(). */
+struct value known_text_method(struct analysis *analysis, const struct unit *unit,
+                               struct value text, const char *method, size_t length, TSNode node,
+                               TSNode arguments);
+
+/* text.c: what a literal says. */
+struct value text_of_string(struct analysis *analysis, const struct unit *unit, TSNode node);
+struct value text_unescape(struct analysis *analysis, const char *text, size_t length);
+struct value text_base64(struct analysis *analysis, const char *text, size_t length);
+struct value text_hex(struct analysis *analysis, const char *text, size_t length);
+/* An identifier as the language compares it: look-alikes of letters, escapes. */
+const char *text_normal(struct analysis *analysis, const char *text, size_t length,
+                        size_t *ret_length);
+
+/* walk.c */
+void walk_unit(struct analysis *analysis, const struct unit *unit);
+
+/* shell.c */
+void shell_command(struct analysis *analysis, const struct unit *unit, TSNode node);
+void shell_redirected(struct analysis *analysis, const struct unit *unit, TSNode node);
+void shell_pipeline(struct analysis *analysis, const struct unit *unit, TSNode node);
+/* The constant text of a shell word, of whatever form. */
+struct value shell_word(struct analysis *analysis, const struct unit *unit, TSNode node);
+
+/* match.c */
+void match_prepare(struct analysis *analysis, const struct analysis_rules *rules);
+void match_import(struct analysis *analysis, const struct unit *unit, TSNode node,
+                  struct value module, const char *member, size_t member_length);
+void match_call(struct analysis *analysis, const struct unit *unit, TSNode node,
+                struct value function);
+/* A name that is used without being called. */
+void match_reference(struct analysis *analysis, const struct unit *unit, TSNode node,
+                     struct value name);
+void match_command(struct analysis *analysis, const struct unit *unit, TSNode node,
+                   const char *name, size_t length, bool guess);
+bool match_glob(const char *glob, const char *text);
+bool match_is_policy(const struct rule *rule);
+
+/* tokens.c, query.c */
+void tokens_match(struct analysis *analysis, const struct unit *unit);
+void query_run(struct analysis *analysis, const struct unit *unit);
+
+/* report.c */
+void report_finding(struct analysis *analysis, const struct rule *rule, enum rule_list list,
+                    const char *what, struct place place, bool guess);
+void report_fact(struct analysis *analysis, struct fact_list *list, const char *name,
+                 struct place place, bool guess);
+void report_error(struct analysis *analysis, const struct unit *unit, TSNode node);
+json_t *report_whole(struct analysis *analysis);
+/* A JSON string of bytes that may be anything; cut at a maximum. */
+json_t *report_string(const char *text, size_t length, size_t max);
+
+#endif

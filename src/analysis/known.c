@@ -1,0 +1,311 @@
+/* Functions whose meaning we know: what they give, and what they do. */
+#include "analysis/analysis.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct value unknown = { VALUE_UNKNOWN, false, "", 0 };
+
+static enum known find_known(const struct unit *unit, struct value function)
+{
+        if (function.kind != VALUE_NAME)
+                return KNOWN_NOTHING;
+        for (const struct grammar_known *known = unit->grammar->known; known && known->name;
+             known++)
+                if (match_glob(known->name, function.text))
+                        return known->known;
+        return KNOWN_NOTHING;
+}
+
+TSNode known_argument(const struct unit *unit, TSNode arguments, unsigned index)
+{
+        uint32_t count;
+
+        if (ts_node_is_null(arguments))
+                return arguments;
+        if (unit_role(unit, arguments) == ROLE_STRING) /* eval`code` */
+                return index == 0 ? arguments : (TSNode){ 0 };
+        count = ts_node_named_child_count(arguments);
+        for (uint32_t i = 0; i < count && i < index + 8; i++) {
+                TSNode child = ts_node_named_child(arguments, i);
+
+                if (unit_role(unit, child) == ROLE_COMMENT)
+                        continue;
+                if (index-- == 0) {
+                        TSNode value = unit_is(child, "keyword_argument")
+                                               ? unit_named(unit, child, "value")
+                                               : child;
+
+                        return ts_node_is_null(value) ? child : value;
+                }
+        }
+        return (TSNode){ 0 };
+}
+
+static struct value argument_value(struct analysis *analysis, const struct unit *unit,
+                                   TSNode arguments, unsigned index)
+{
+        TSNode node = known_argument(unit, arguments, index);
+
+        return ts_node_is_null(node) ? unknown : value_of(analysis, unit, node);
+}
+
+static struct value characters(struct analysis *analysis, const struct unit *unit, TSNode arguments)
+{
+        uint32_t count = ts_node_is_null(arguments) ? 0 : ts_node_named_child_count(arguments);
+        char text[64];
+        size_t used = 0, length;
+
+        if (count > sizeof(text))
+                return unknown;
+        for (uint32_t i = 0; i < count; i++) {
+                const char *digits = unit_text(unit, ts_node_named_child(arguments, i), &length);
+                unsigned long number;
+
+                if (length == 0 || length > 8 || !isdigit((unsigned char)digits[0]))
+                        return unknown;
+                number = strtoul(digits, NULL, 0); /* the source goes on with no digit */
+                if (number == 0 || number > 126)
+                        return unknown;
+                text[used++] = (char)number;
+        }
+        return value_text(analysis, text, used, true);
+}
+
+static struct value name_of_text(struct analysis *analysis, const struct unit *unit,
+                                 struct value text)
+{
+        return text.kind == VALUE_TEXT
+                       ? value_name(analysis, unit, text.text, text.length, text.guess)
+                       : unknown;
+}
+
+struct value known_value(struct analysis *analysis, const struct unit *unit, struct value function,
+                         TSNode node, TSNode arguments)
+{
+        struct value first;
+        char *called;
+
+        switch (find_known(unit, function)) {
+        case KNOWN_IMPORT:
+        case KNOWN_NAME:
+                return name_of_text(analysis, unit, argument_value(analysis, unit, arguments, 0));
+        case KNOWN_NAME_SECOND:
+                return name_of_text(analysis, unit, argument_value(analysis, unit, arguments, 1));
+        case KNOWN_MEMBER: {
+                struct value name = argument_value(analysis, unit, arguments, 1);
+
+                first = argument_value(analysis, unit, arguments, 0);
+                if (name.kind != VALUE_TEXT)
+                        return unknown;
+                first.guess = true;
+                return value_member(analysis, unit, first, name.text, name.length);
+        }
+        case KNOWN_NAMESPACE:
+                first = argument_value(analysis, unit, arguments, 0);
+                return first.kind == VALUE_NAME
+                               ? first
+                               : (struct value){ VALUE_NAME, true, "", 0 };
+        case KNOWN_SAME:
+                return argument_value(analysis, unit, arguments, 0);
+        case KNOWN_CHARACTERS:
+                return characters(analysis, unit, arguments);
+        case KNOWN_BASE64:
+                first = argument_value(analysis, unit, arguments, 0);
+                return first.kind == VALUE_TEXT ? text_base64(analysis, first.text, first.length)
+                                                : unknown;
+        case KNOWN_HEX:
+                first = argument_value(analysis, unit, arguments, 0);
+                return first.kind == VALUE_TEXT ? text_hex(analysis, first.text, first.length)
+                                                : unknown;
+        case KNOWN_REQUIRE:
+                return value_name(analysis, unit, "require", strlen("require"), true);
+        default:
+                break;
+        }
+        if (function.kind != VALUE_NAME)
+                return unknown;
+        called = arena_format(&analysis->arena, "%s()", function.text);
+        return (struct value){ VALUE_NAME, function.guess, called, function.length + 2 };
+}
+
+/* Methods that look a name up in a mapping or an object. */
+static bool is_lookup(const char *method, size_t length)
+{
+        static const char *const lookups[] = { "get", "__getitem__", "__getattribute__", "pop" };
+
+        for (size_t i = 0; i < sizeof(lookups) / sizeof(lookups[0]); i++)
+                if (strlen(lookups[i]) == length && memcmp(lookups[i], method, length) == 0)
+                        return true;
+        return false;
+}
+
+static struct value replaced(struct analysis *analysis, struct value text, struct value from,
+                             struct value to)
+{
+        struct value all = { VALUE_TEXT, true, "", 0 };
+        char *out;
+        size_t used = 0;
+
+        if (from.kind != VALUE_TEXT || to.kind != VALUE_TEXT || from.length == 0 ||
+            text.length > 4096 || to.length > 64)
+                return unknown;
+        out = arena_alloc(&analysis->arena, text.length * (to.length + 1) + 1);
+        for (size_t i = 0; i < text.length;) {
+                bool here = text.length - i >= from.length &&
+                            memcmp(text.text + i, from.text, from.length) == 0;
+                size_t length = here ? to.length : 1;
+
+                memcpy(out + used, here ? to.text : text.text + i, length);
+                used += length;
+                i += here ? from.length : 1;
+        }
+        all.text = out;
+        all.length = used;
+        return all;
+}
+
+static struct value mapped(struct analysis *analysis, struct value text, int (*map)(int))
+{
+        char *out = arena_strndup(&analysis->arena, text.text, text.length);
+
+        for (size_t i = 0; i < text.length; i++)
+                out[i] = (char)map((unsigned char)out[i]);
+        return (struct value){ VALUE_TEXT, true, out, text.length };
+}
+
+enum text_method { METHOD_JOIN, METHOD_REPLACE, METHOD_LOWER, METHOD_UPPER, METHOD_REVERSE, METHOD_SAME, METHOD_CONCAT };
+
+static const struct {
+        const char *name;
+        enum text_method method;
+} text_methods[] = {
+        { "join", METHOD_JOIN },       { "replace", METHOD_REPLACE },
+        { "replaceAll", METHOD_REPLACE }, { "lower", METHOD_LOWER },
+        { "toLowerCase", METHOD_LOWER }, { "upper", METHOD_UPPER },
+        { "toUpperCase", METHOD_UPPER }, { "reverse", METHOD_REVERSE },
+        { "split", METHOD_SAME },      { "strip", METHOD_SAME },
+        { "trim", METHOD_SAME },       { "encode", METHOD_SAME },
+        { "decode", METHOD_SAME },     { "toString", METHOD_SAME },
+        { "to_string", METHOD_SAME },  { "into", METHOD_SAME },
+        { "concat", METHOD_CONCAT },
+};
+
+static struct value apply_method(struct analysis *analysis, const struct unit *unit,
+                                 enum text_method method, struct value text, TSNode arguments)
+{
+        TSNode first = known_argument(unit, arguments, 0);
+
+        switch (method) {
+        case METHOD_JOIN: /* "".join([...]) of Python; of a text that was split, itself */
+                return unit_role(unit, first) == ROLE_LIST
+                               ? value_join(analysis, unit, first, text)
+                               : text;
+        case METHOD_REPLACE:
+                return replaced(analysis, text, argument_value(analysis, unit, arguments, 0),
+                                argument_value(analysis, unit, arguments, 1));
+        case METHOD_LOWER:
+                return mapped(analysis, text, tolower);
+        case METHOD_UPPER:
+                return mapped(analysis, text, toupper);
+        case METHOD_REVERSE: {
+                char *back = arena_alloc(&analysis->arena, text.length + 1);
+
+                for (size_t i = 0; i < text.length; i++)
+                        back[i] = text.text[text.length - 1 - i];
+                return (struct value){ VALUE_TEXT, true, back, text.length };
+        }
+        case METHOD_CONCAT: {
+                struct value more = argument_value(analysis, unit, arguments, 0);
+
+                return more.kind == VALUE_TEXT
+                               ? value_text(analysis,
+                                            arena_format(&analysis->arena, "%s%s", text.text,
+                                                         more.text),
+                                            strlen(text.text) + strlen(more.text), true)
+                               : unknown;
+        }
+        default:
+                return text;
+        }
+}
+
+struct value known_text_method(struct analysis *analysis, const struct unit *unit,
+                               struct value object, const char *method, size_t length, TSNode node,
+                               TSNode arguments)
+{
+        if (object.kind == VALUE_NAME && is_lookup(method, length)) {
+                struct value name = argument_value(analysis, unit, arguments, 0);
+
+                if (name.kind == VALUE_TEXT) {
+                        object.guess = true;
+                        return value_member(analysis, unit, object, name.text, name.length);
+                }
+                return unknown;
+        }
+        /* ["e", "val"].join("") of JavaScript. */
+        if (unit_role(unit, node) == ROLE_LIST && length == 4 && memcmp(method, "join", 4) == 0) {
+                struct value separator = argument_value(analysis, unit, arguments, 0);
+
+                return separator.kind == VALUE_TEXT ? value_join(analysis, unit, node, separator)
+                                                    : unknown;
+        }
+        if (object.kind != VALUE_TEXT)
+                return unknown;
+        for (size_t i = 0; i < sizeof(text_methods) / sizeof(text_methods[0]); i++)
+                if (strlen(text_methods[i].name) == length &&
+                    memcmp(text_methods[i].name, method, length) == 0)
+                        return apply_method(analysis, unit, text_methods[i].method, object,
+                                            arguments);
+        return unknown;
+}
+
+/* The program that a list of words, or one text, names. */
+static void command_effect(struct analysis *analysis, const struct unit *unit, TSNode node,
+                           TSNode arguments)
+{
+        TSNode first = known_argument(unit, arguments, 0);
+        struct value name;
+
+        if (ts_node_is_null(first))
+                return;
+        if (unit_role(unit, first) == ROLE_LIST) {
+                struct value space = { VALUE_TEXT, false, " ", 1 };
+                struct value all = value_join(analysis, unit, first, space);
+
+                if (all.kind == VALUE_TEXT) {
+                        unit_within(analysis, unit, node, &grammar_shell, all.text, all.length);
+                        return;
+                }
+                first = ts_node_named_child(first, 0);
+        }
+        name = value_of(analysis, unit, first);
+        if (name.kind == VALUE_TEXT)
+                unit_within(analysis, unit, node, &grammar_shell, name.text, name.length);
+}
+
+void known_effects(struct analysis *analysis, const struct unit *unit, struct value function,
+                   TSNode node, TSNode arguments)
+{
+        enum known known = find_known(unit, function);
+        struct value first;
+
+        if (known == KNOWN_COMMAND) {
+                command_effect(analysis, unit, node, arguments);
+                return;
+        }
+        if (known != KNOWN_IMPORT && known != KNOWN_CODE && known != KNOWN_SHELL)
+                return;
+        first = argument_value(analysis, unit, arguments, 0);
+        if (first.kind != VALUE_TEXT)
+                return;
+        if (known == KNOWN_IMPORT)
+                match_import(analysis, unit, node,
+                             value_name(analysis, unit, first.text, first.length, first.guess),
+                             NULL, 0);
+        else
+                unit_within(analysis, unit, node,
+                            known == KNOWN_CODE ? unit->grammar : &grammar_shell, first.text,
+                            first.length);
+}

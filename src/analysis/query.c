@@ -1,0 +1,284 @@
+/*
+ * Rules that are tree-sitter queries. The library finds the nodes; what stands in a query's
+ * predicates is ours to judge:
+ *
+ *   (#set! rule "id")                  which rule a match is a finding of
+ *   (#eq? @a "text"), (#eq? @a @b)     the source text; not-eq? is the opposite
+ *   (#any-of? @a "x" "y")              one of the texts; not-any-of? is the opposite
+ *   (#match? @a "regex")               an extended regular expression; not-match? is the opposite
+ *   (#resolves? @a "os.system" "x.*")  what the expression means, aliases resolved
+ */
+#include "analysis/analysis.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MATCH_LIMIT = 256, MATCHED_TEXT_MAX = 4096, MATCHES_MAX = 100000 };
+
+struct query {
+        struct analysis *analysis;
+        const struct unit *unit;
+        const TSQuery *query;
+        const char *name;
+};
+
+static const char *string_of(const struct query *query, uint32_t id)
+{
+        uint32_t length;
+
+        return ts_query_string_value_for_id(query->query, id, &length);
+}
+
+static bool captured(const TSQueryMatch *match, uint32_t id, TSNode *ret_node)
+{
+        for (uint16_t i = 0; i < match->capture_count; i++)
+                if (match->captures[i].index == id) {
+                        *ret_node = match->captures[i].node;
+                        return true;
+                }
+        return false;
+}
+
+static const char *text_of(const struct query *query, TSNode node)
+{
+        size_t length;
+        const char *text = unit_text(query->unit, node, &length);
+
+        return arena_strndup(&query->analysis->arena, text,
+                             length < MATCHED_TEXT_MAX ? length : MATCHED_TEXT_MAX);
+}
+
+/* A text or the text of what was captured. */
+static const char *operand(const struct query *query, const TSQueryMatch *match,
+                           const TSQueryPredicateStep *step)
+{
+        TSNode node;
+
+        if (step->type == TSQueryPredicateStepTypeString)
+                return string_of(query, step->value_id);
+        return captured(match, step->value_id, &node) ? text_of(query, node) : "";
+}
+
+static bool is_any(const struct query *query, const TSQueryMatch *match, const char *text,
+                   const TSQueryPredicateStep *steps, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (strcmp(text, operand(query, match, &steps[i])) == 0)
+                        return true;
+        return false;
+}
+
+static bool matches_regex(const struct query *query, const char *text, const char *pattern)
+{
+        regex_t regex;
+        bool found;
+
+        if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+                return false; /* told when the query was read */
+        found = regexec(&regex, text, 0, NULL, 0) == 0;
+        regfree(&regex);
+        return found;
+}
+
+static bool resolves(const struct query *query, TSNode node, const TSQueryPredicateStep *steps,
+                     uint32_t count)
+{
+        struct value value = value_of(query->analysis, query->unit, node);
+
+        for (uint32_t i = 0; i < count && value.kind == VALUE_NAME; i++)
+                if (match_glob(string_of(query, steps[i].value_id), value.text))
+                        return true;
+        return false;
+}
+
+/* One predicate of `count` steps, the first of which is its name. */
+static bool holds(const struct query *query, const TSQueryMatch *match,
+                  const TSQueryPredicateStep *steps, uint32_t count)
+{
+        const char *name = string_of(query, steps[0].value_id);
+        bool is_not = strncmp(name, "not-", 4) == 0, result;
+        TSNode node;
+
+        name += is_not ? 4 : 0;
+        if (strcmp(name, "set!") == 0 || count < 3 ||
+            steps[1].type != TSQueryPredicateStepTypeCapture ||
+            !captured(match, steps[1].value_id, &node))
+                return true;
+        if (strcmp(name, "match?") == 0)
+                result = matches_regex(query, text_of(query, node),
+                                       operand(query, match, &steps[2]));
+        else if (strcmp(name, "resolves?") == 0)
+                result = resolves(query, node, steps + 2, count - 2);
+        else
+                result = is_any(query, match, text_of(query, node), steps + 2, count - 2);
+        return result != is_not;
+}
+
+/* The steps of the predicate at `*at`, which is moved past it. */
+static uint32_t next_predicate(const TSQueryPredicateStep *steps, uint32_t count, uint32_t *at)
+{
+        uint32_t start = *at;
+
+        while (*at < count && steps[*at].type != TSQueryPredicateStepTypeDone)
+                (*at)++;
+        return (*at)++ - start;
+}
+
+static bool all_hold(const struct query *query, const TSQueryMatch *match)
+{
+        uint32_t count, at = 0;
+        const TSQueryPredicateStep *steps =
+                ts_query_predicates_for_pattern(query->query, match->pattern_index, &count);
+
+        while (at < count) {
+                uint32_t start = at, length = next_predicate(steps, count, &at);
+
+                if (length && !holds(query, match, steps + start, length))
+                        return false;
+        }
+        return true;
+}
+
+static _Noreturn void wrong(const struct query *query, uint32_t byte, const char *text,
+                            const char *why)
+{
+        unsigned line = 1, column = 1;
+
+        for (uint32_t i = 0; i < byte && text[i]; i++) {
+                line += text[i] == '\n';
+                column = text[i] == '\n' ? 1 : column + 1;
+        }
+        (void)error_set(query->analysis->err, SBX_EINVAL, "%s.scm:%u:%u: %s", query->name, line,
+                        column, why);
+        arena_give_up(&query->analysis->arena, "a rule is wrong");
+}
+
+static const struct rule *find_rule(const struct analysis *analysis, const char *id)
+{
+        for (size_t i = 0; i < analysis->rule_count; i++)
+                if (strcmp(analysis->rules[i]->id, id) == 0)
+                        return analysis->rules[i];
+        return NULL;
+}
+
+static const char *check_predicate(const struct query *query, const TSQueryPredicateStep *steps,
+                                   uint32_t count, const struct rule **rule)
+{
+        static const char *const known[] = { "eq?", "any-of?", "match?", "resolves?" };
+        const char *name = string_of(query, steps[0].value_id);
+        regex_t regex;
+
+        if (strcmp(name, "set!") == 0) {
+                if (count != 3 || strcmp(string_of(query, steps[1].value_id), "rule") != 0)
+                        return "only 'rule' can be set";
+                *rule = find_rule(query->analysis, string_of(query, steps[2].value_id));
+                return *rule ? NULL : "no rule has this id";
+        }
+        name += strncmp(name, "not-", 4) == 0 ? 4 : 0;
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+                if (strcmp(name, known[i]) != 0)
+                        continue;
+                if (count < 3 || steps[1].type != TSQueryPredicateStepTypeCapture)
+                        return "a predicate needs a capture and a text";
+                if (strcmp(name, "match?") != 0)
+                        return NULL;
+                if (steps[2].type != TSQueryPredicateStepTypeString ||
+                    regcomp(&regex, string_of(query, steps[2].value_id),
+                            REG_EXTENDED | REG_NOSUB) != 0)
+                        return "not a regular expression";
+                regfree(&regex);
+                return NULL;
+        }
+        return "unknown predicate";
+}
+
+/* Which rule each pattern belongs to; what is wrong with one ends the analysis. */
+static const struct rule **rules_of(const struct query *query, const char *text)
+{
+        uint32_t patterns = ts_query_pattern_count(query->query);
+        const struct rule **rules =
+                arena_alloc(&query->analysis->arena, (patterns + 1) * sizeof(struct rule *));
+
+        for (uint32_t pattern = 0; pattern < patterns; pattern++) {
+                uint32_t byte = ts_query_start_byte_for_pattern(query->query, pattern);
+                uint32_t count, at = 0;
+                const TSQueryPredicateStep *steps =
+                        ts_query_predicates_for_pattern(query->query, pattern, &count);
+
+                while (at < count) {
+                        uint32_t start = at, length = next_predicate(steps, count, &at);
+                        const char *why = length ? check_predicate(query, steps + start, length,
+                                                                   &rules[pattern])
+                                                 : NULL;
+
+                        if (why)
+                                wrong(query, byte, text, why);
+                }
+                if (!rules[pattern])
+                        wrong(query, byte, text, "the pattern does not say (#set! rule \"id\")");
+        }
+        return rules;
+}
+
+static const char *error_of(TSQueryError error)
+{
+        static const char *const texts[] = {
+                [TSQueryErrorSyntax] = "the query is not of the right form",
+                [TSQueryErrorNodeType] = "the language has no such kind of node",
+                [TSQueryErrorField] = "the language has no such field",
+                [TSQueryErrorCapture] = "there is no such capture",
+                [TSQueryErrorStructure] = "nothing can look like this",
+        };
+
+        return error < sizeof(texts) / sizeof(texts[0]) && texts[error]
+                       ? texts[error]
+                       : "the query cannot be used";
+}
+
+static void run_one(struct analysis *analysis, const struct unit *unit, const char *text,
+                    const char *name)
+{
+        struct query query = { .analysis = analysis, .unit = unit, .name = name };
+        const struct rule **rules;
+        uint32_t offset = 0, budget = MATCHES_MAX;
+        TSQueryError error = TSQueryErrorNone;
+        TSQueryMatch match;
+
+        analysis->query = ts_query_new(unit->grammar->language(), text, (uint32_t)strlen(text),
+                                       &offset, &error);
+        query.query = analysis->query;
+        if (!query.query)
+                wrong(&query, offset, text, error_of(error));
+        rules = rules_of(&query, text);
+        analysis->query_cursor = ts_query_cursor_new();
+        ts_query_cursor_set_match_limit(analysis->query_cursor, MATCH_LIMIT);
+        ts_query_cursor_exec(analysis->query_cursor, query.query, ts_tree_root_node(unit->tree));
+        while (budget-- && ts_query_cursor_next_match(analysis->query_cursor, &match)) {
+                const struct rule *rule = rules[match.pattern_index];
+                size_t length;
+
+                arena_step(&analysis->arena);
+                if (match.capture_count == 0 || !all_hold(&query, &match))
+                        continue;
+                {
+                        TSNode node = match.captures[0].node;
+                        const char *what = unit_text(unit, node, &length);
+
+                        what = arena_strndup(&analysis->arena, what,
+                                             length < NAME_SHOWN_MAX ? length : NAME_SHOWN_MAX);
+                        report_finding(analysis, rule, RULE_LISTS, what, unit_place(unit, node),
+                                       false);
+                }
+        }
+        ts_query_cursor_delete(analysis->query_cursor);
+        analysis->query_cursor = NULL;
+        ts_query_delete(analysis->query);
+        analysis->query = NULL;
+}
+
+void query_run(struct analysis *analysis, const struct unit *unit)
+{
+        for (size_t i = 0; i < analysis->query_count; i++)
+                run_one(analysis, unit, analysis->queries[i], analysis->query_names[i]);
+}

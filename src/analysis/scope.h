@@ -1,0 +1,34 @@
+/* Names and what they mean at a place in the source; see scope.c. */
+#ifndef ANALYSIS_SCOPE_H
+#define ANALYSIS_SCOPE_H
+
+#include "analysis/analysis.h"
+
+enum { WILDCARDS_MAX = 8 };
+
+struct binding {
+        struct binding *older; /* of the same name */
+        struct binding **slot; /* of the name */
+        struct value value;
+        unsigned level; /* 0: the file's own */
+        uint32_t byte;  /* from here on */
+        bool may_not_happen;
+};
+
+struct scope {
+        struct names names; /* to struct binding, the latest first */
+        struct names globals; /* names that functions said are the file's own */
+        struct binding **log; /* in the order of binding, so that a scope can be left */
+        size_t log_count, log_capacity;
+        unsigned level;
+        const char *wildcards[WILDCARDS_MAX]; /* modules all of whose names were imported */
+        unsigned wildcard_count;
+};
+
+void scope_add_wildcard(struct analysis *analysis, const char *module);
+void scope_add_global(struct analysis *analysis, const char *name, size_t length);
+/* All meanings the name may have at the byte, at most ALTERNATIVES_MAX; at least one. */
+unsigned scope_alternatives(struct analysis *analysis, const struct unit *unit, const char *name,
+                            size_t length, uint32_t byte, struct value *ret_values);
+
+#endif

@@ -1,0 +1,3 @@
+#include "analysis/rules.h"
+
+const char *const severity_names[SEVERITIES] = { "none", "low", "medium", "high", "critical" };

@@ -1,0 +1,307 @@
+/* What expressions are known to be: names resolved, constants folded. Nothing is executed. */
+#include "analysis/scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct value unknown = { VALUE_UNKNOWN, false, "", 0 };
+
+struct value value_text(struct analysis *analysis, const char *text, size_t length, bool guess)
+{
+        if (length > VALUE_BYTES_MAX)
+                return unknown;
+        return (struct value){ VALUE_TEXT, guess, arena_strndup(&analysis->arena, text, length),
+                               length };
+}
+
+static size_t strip_prefix(const char *text, size_t length, const char *const *prefixes)
+{
+        for (; prefixes && *prefixes; prefixes++) {
+                size_t prefix = strlen(*prefixes);
+
+                if (length > prefix && memcmp(text, *prefixes, prefix) == 0)
+                        return prefix;
+        }
+        return 0;
+}
+
+static size_t strip_suffix(const char *text, size_t length, const char *const *suffixes)
+{
+        for (; suffixes && *suffixes; suffixes++) {
+                size_t suffix = strlen(*suffixes);
+
+                if (length > suffix && memcmp(text + length - suffix, *suffixes, suffix) == 0)
+                        return suffix;
+        }
+        return 0;
+}
+
+/* "::" becomes ".", as everywhere else. */
+static void unify_separators(char *text, size_t *length)
+{
+        size_t to = 0;
+
+        for (size_t from = 0; from < *length; from++) {
+                if (text[from] == ':' && from + 1 < *length && text[from + 1] == ':') {
+                        text[to++] = '.';
+                        from++;
+                } else {
+                        text[to++] = text[from];
+                }
+        }
+        text[to] = '\0';
+        *length = to;
+}
+
+struct value value_name(struct analysis *analysis, const struct unit *unit, const char *text,
+                        size_t length, bool guess)
+{
+        const struct grammar *grammar = unit->grammar;
+        size_t cut;
+        char *name;
+
+        if (length > VALUE_BYTES_MAX)
+                return unknown;
+        name = arena_strndup(&analysis->arena, text, length);
+        if (grammar->separators)
+                unify_separators(name, &length);
+        while ((cut = strip_prefix(name, length, grammar->transparent)) > 0) {
+                name += cut;
+                length -= cut;
+        }
+        while ((cut = strip_suffix(name, length, grammar->suffixes)) > 0) {
+                length -= cut;
+                name[length] = '\0';
+        }
+        return (struct value){ VALUE_NAME, guess, name, length };
+}
+
+struct value value_member(struct analysis *analysis, const struct unit *unit, struct value object,
+                          const char *name, size_t length)
+{
+        char *joined;
+
+        if (length > VALUE_BYTES_MAX || object.length > VALUE_BYTES_MAX)
+                return unknown;
+        name = text_normal(analysis, name, length, &length);
+        if (object.kind == VALUE_NAME && object.length == 0)
+                return value_name(analysis, unit, name, length, object.guess);
+        joined = arena_format(&analysis->arena, "%s.%.*s",
+                              object.kind == VALUE_NAME ? object.text : "?", (int)length, name);
+        return value_name(analysis, unit, joined, strlen(joined), object.guess);
+}
+
+struct value value_identifier(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        struct value values[ALTERNATIVES_MAX];
+        size_t length;
+        const char *text = unit_text(unit, node, &length);
+        unsigned count, pick;
+
+        if (length > NAME_SHOWN_MAX * 8)
+                return unknown;
+        text = text_normal(analysis, text, length, &length);
+        count = scope_alternatives(analysis, unit, text, length,
+                                   unit->outer ? UINT32_MAX : ts_node_start_byte(node), values);
+        if (count == 0)
+                return unknown;
+        pick = analysis->pick < count ? analysis->pick : count - 1;
+        analysis->more |= analysis->pick + 1 < count;
+        return values[pick];
+}
+
+static struct value joined_texts(struct analysis *analysis, struct value a, struct value b)
+{
+        char *text;
+
+        if (a.kind != VALUE_TEXT || b.kind != VALUE_TEXT || a.length + b.length > VALUE_BYTES_MAX)
+                return unknown;
+        text = arena_alloc(&analysis->arena, a.length + b.length + 1);
+        memcpy(text, a.text, a.length);
+        memcpy(text + a.length, b.text, b.length);
+        return (struct value){ VALUE_TEXT, true, text, a.length + b.length };
+}
+
+/* Strings side by side, and lists of texts, put together with a separator. */
+struct value value_join(struct analysis *analysis, const struct unit *unit, TSNode node,
+                        struct value separator)
+{
+        struct value all = { VALUE_TEXT, false, "", 0 };
+        uint32_t count = ts_node_named_child_count(node), done = 0;
+
+        if (count > 1024)
+                return unknown;
+        for (uint32_t i = 0; i < count; i++) {
+                TSNode child = ts_node_named_child(node, i);
+
+                if (unit_role(unit, child) == ROLE_COMMENT)
+                        continue;
+                if (done++ && separator.length)
+                        all = joined_texts(analysis, all, separator);
+                all = joined_texts(analysis, all, value_of(analysis, unit, child));
+                if (all.kind != VALUE_TEXT)
+                        return unknown;
+        }
+        return all;
+}
+
+/* A chain of "a" + "b" + ... leans to the left: unrolled, as it may be long. */
+static struct value concat_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        TSNode operator= unit_field(unit, node, 2);
+        struct value left, right;
+        size_t length;
+
+        if (!ts_node_is_null(operator)) {
+                const char *text = unit_text(unit, operator, &length);
+
+                if (length != 1 || (text[0] != '+' && text[0] != '.'))
+                        return unknown;
+        }
+        right = value_of(analysis, unit, unit_field(unit, node, 1));
+        if (right.kind != VALUE_TEXT)
+                return unknown;
+        left = value_of(analysis, unit, unit_field(unit, node, 0));
+        return joined_texts(analysis, left, right);
+}
+
+static struct value reversed(struct analysis *analysis, struct value text)
+{
+        char *back = arena_alloc(&analysis->arena, text.length + 1);
+
+        for (size_t i = 0; i < text.length; i++)
+                back[i] = text.text[text.length - 1 - i];
+        return (struct value){ VALUE_TEXT, true, back, text.length };
+}
+
+static struct value index_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        struct value object = value_of(analysis, unit, unit_field(unit, node, 0)), index;
+        TSNode subscript = unit_field(unit, node, 1);
+        size_t length;
+
+        if (unit_is(subscript, "slice")) {
+                const char *text = unit_text(unit, subscript, &length);
+
+                if (object.kind == VALUE_TEXT && length == 4 && memcmp(text, "::-1", 4) == 0)
+                        return reversed(analysis, object);
+                return unknown;
+        }
+        index = value_of(analysis, unit, subscript);
+        if (object.kind == VALUE_TEXT && unit_is(subscript, "integer")) {
+                const char *text = unit_text(unit, subscript, &length);
+                size_t at = (size_t)strtoul(text, NULL, 10); /* ends at what follows the number */
+
+                return at < object.length ? value_text(analysis, object.text + at, 1, true)
+                                          : unknown;
+        }
+        if (object.kind != VALUE_NAME || index.kind != VALUE_TEXT)
+                return unknown;
+        object.guess |= index.guess;
+        return value_member(analysis, unit, object, index.text, index.length);
+}
+
+static struct value member_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        TSNode object = unit_field(unit, node, 0), name = unit_field(unit, node, 1);
+        struct value value = unknown;
+        const char *text;
+        size_t length;
+
+        if (ts_node_is_null(name))
+                return unknown;
+        text = unit_text(unit, name, &length);
+        if (!ts_node_is_null(object))
+                value = value_of(analysis, unit, object);
+        else
+                value = value_name(analysis, unit, "", 0, false);
+        /* The name may be qualified again: a::b::c leans to the right in C++. */
+        if (unit_role(unit, name) == ROLE_MEMBER && length < NAME_SHOWN_MAX * 4)
+                return value_member(analysis, unit, value, text, length);
+        return value_member(analysis, unit, value, text, length);
+}
+
+static struct value call_value(struct analysis *analysis, const struct unit *unit, TSNode node,
+                               enum role role)
+{
+        TSNode arguments = unit_field(unit, node, role == ROLE_CALL ? 1 : 2);
+        TSNode called = role == ROLE_CALL ? unit_field(unit, node, 0) : node;
+        size_t length;
+
+        if (role == ROLE_CALL && unit_role(unit, called) == ROLE_MEMBER) {
+                TSNode object = unit_field(unit, called, 0), method = unit_field(unit, called, 1);
+
+                if (!ts_node_is_null(object) && !ts_node_is_null(method)) {
+                        const char *name = unit_text(unit, method, &length);
+                        struct value text = known_text_method(
+                                analysis, unit, value_of(analysis, unit, object), name, length,
+                                object, arguments);
+
+                        if (text.kind != VALUE_UNKNOWN)
+                                return text;
+                }
+        }
+        return known_value(analysis, unit,
+                           role == ROLE_CALL ? value_of(analysis, unit, called)
+                                             : member_value(analysis, unit, node),
+                           node, arguments);
+}
+
+static struct value role_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        enum role role = unit_role(unit, node);
+        uint32_t count;
+
+        if (unit->grammar == &grammar_shell)
+                return shell_word(analysis, unit, node);
+        switch (role) {
+        case ROLE_IDENTIFIER:
+                return value_identifier(analysis, unit, node);
+        case ROLE_MEMBER:
+                return member_value(analysis, unit, node);
+        case ROLE_INDEX:
+                return index_value(analysis, unit, node);
+        case ROLE_CALL:
+        case ROLE_METHOD:
+                return call_value(analysis, unit, node, role);
+        case ROLE_STRING:
+                return text_of_string(analysis, unit, node);
+        case ROLE_STRINGS:
+                return value_join(analysis, unit, node, unknown);
+        case ROLE_CONCAT:
+                return concat_value(analysis, unit, node);
+        case ROLE_WRAP: {
+                TSNode inner = unit_field(unit, node, 0);
+
+                return value_of(analysis, unit,
+                                ts_node_is_null(inner) ? ts_node_named_child(node, 0) : inner);
+        }
+        case ROLE_LAST:
+                count = ts_node_named_child_count(node);
+                return count ? value_of(analysis, unit, ts_node_named_child(node, count - 1))
+                             : unknown;
+        case ROLE_BIND:
+        case ROLE_ASSIGN:
+                return value_of(analysis, unit, unit_field(unit, node, 1));
+        case ROLE_DEFINE:
+        case ROLE_LAMBDA:
+                return (struct value){ VALUE_LOCAL, false, "", 0 };
+        default:
+                return unknown;
+        }
+}
+
+struct value value_of(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        struct value value = unknown;
+
+        arena_step(&analysis->arena);
+        if (ts_node_is_null(node) || analysis->value_depth >= VALUE_DEPTH_MAX)
+                return unknown;
+        analysis->value_depth++;
+        value = role_value(analysis, unit, node);
+        analysis->value_depth--;
+        if (!value.text)
+                value.text = "";
+        return value;
+}

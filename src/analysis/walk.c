@@ -1,0 +1,416 @@
+/* The walk over a tree: learns names, finds facts. Never recurses, however deep the tree is. */
+#include "analysis/scope.h"
+
+#include <string.h>
+
+enum { PAIRS_MAX = 32, DECLARATORS_MAX = 16, PARAMETERS_MAX = 64 };
+
+/* One walk: the roles of the nodes around, and the branches that were left for a function. */
+struct walk {
+        struct analysis *analysis;
+        const struct unit *unit;
+        TSTreeCursor *cursor;
+        uint8_t *roles; /* of the nodes on the way, by depth */
+        size_t depth, capacity;
+        unsigned *branches;
+        size_t branch_count, branch_capacity;
+};
+
+static const struct value local = { VALUE_LOCAL, false, "", 0 };
+
+static void bind_text(struct walk *walk, TSNode name, struct value value, uint32_t byte)
+{
+        size_t length;
+        const char *text = unit_text(walk->unit, name, &length);
+
+        if (length > NAME_SHOWN_MAX * 8)
+                return;
+        text = text_normal(walk->analysis, text, length, &length);
+        scope_bind(walk->analysis, text, length, value, byte);
+}
+
+/* The name within a declarator of C, or the node itself. */
+static TSNode innermost_name(const struct unit *unit, TSNode node)
+{
+        for (unsigned i = 0; i < DECLARATORS_MAX && !ts_node_is_null(node); i++) {
+                TSNode inner;
+
+                if (unit_role(unit, node) == ROLE_IDENTIFIER)
+                        return node;
+                inner = unit_named(unit, node, "declarator");
+                if (ts_node_is_null(inner))
+                        inner = unit_named(unit, node, "pattern");
+                if (ts_node_is_null(inner))
+                        inner = ts_node_named_child(node, 0);
+                node = inner;
+        }
+        return node;
+}
+
+static bool is_group(const struct unit *unit, TSNode node)
+{
+        return ts_node_named_child_count(node) > 1 &&
+               (unit_role(unit, node) == ROLE_LIST || unit_role(unit, node) == ROLE_PARAMETERS);
+}
+
+static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t byte);
+
+/* a, b = c, d */
+static void bind_pairs(struct walk *walk, TSNode targets, TSNode values, uint32_t byte)
+{
+        uint32_t count = ts_node_named_child_count(targets);
+
+        for (uint32_t i = 0; i < count && i < PAIRS_MAX; i++)
+                bind_target(walk, ts_node_named_child(targets, i), ts_node_named_child(values, i),
+                            byte);
+}
+
+/* {exec: e, spawn} = value */
+static void bind_members(struct walk *walk, TSNode pattern, struct value object, uint32_t byte)
+{
+        uint32_t count = ts_node_named_child_count(pattern);
+
+        for (uint32_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
+                TSNode child = ts_node_named_child(pattern, i), key, name;
+                const char *text;
+                size_t length;
+
+                key = unit_named(walk->unit, child, "key");
+                name = unit_named(walk->unit, child, "value");
+                if (ts_node_is_null(key))
+                        key = unit_named(walk->unit, child, "left");
+                if (ts_node_is_null(key))
+                        key = child;
+                if (ts_node_is_null(name) || ts_node_eq(key, child))
+                        name = key;
+                text = unit_text(walk->unit, key, &length);
+                if (length < NAME_SHOWN_MAX)
+                        bind_text(walk, innermost_name(walk->unit, name),
+                                  object.kind == VALUE_NAME
+                                          ? value_member(walk->analysis, walk->unit, object, text,
+                                                         length)
+                                          : local,
+                                  byte);
+        }
+}
+
+static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t byte)
+{
+        const struct unit *unit = walk->unit;
+        struct analysis *analysis = walk->analysis;
+        struct value meaning;
+
+        if (ts_node_is_null(target))
+                return;
+        while (!ts_node_is_null(value) && unit_role(unit, value) == ROLE_LIST &&
+               unit_role(unit, target) != ROLE_IDENTIFIER &&
+               ts_node_named_child_count(value) == 1 && ts_node_named_child_count(target) == 1) {
+                value = ts_node_named_child(value, 0);
+                target = ts_node_named_child(target, 0);
+        }
+        if (is_group(unit, target) && !ts_node_is_null(value) && is_group(unit, value)) {
+                bind_pairs(walk, target, value, byte);
+                return;
+        }
+        if (unit_role(unit, target) == ROLE_MEMBER || unit_role(unit, target) == ROLE_INDEX)
+                return;
+        analysis->pick = 0;
+        meaning = ts_node_is_null(value) ? local : value_of(analysis, unit, value);
+        if (unit_is(target, "object_pattern")) {
+                bind_members(walk, target, meaning, byte);
+                return;
+        }
+        if (meaning.kind == VALUE_UNKNOWN)
+                meaning.kind = VALUE_LOCAL;
+        bind_text(walk, innermost_name(unit, target), meaning, byte);
+}
+
+static void enter_binding(struct walk *walk, TSNode node, enum role role)
+{
+        TSNode target = unit_field(walk->unit, node, 0), value = unit_field(walk->unit, node, 1);
+        uint32_t byte = walk->unit->outer ? 0 : ts_node_end_byte(node);
+        struct analysis *analysis = walk->analysis;
+
+        if (role == ROLE_ASSIGN && analysis->learning && analysis->scope->level > 0) {
+                /* It may be a name of the file's that a function assigns to. */
+                unsigned level = analysis->scope->level;
+
+                analysis->scope->level = 0;
+                analysis->branch++;
+                bind_target(walk, target, value, byte);
+                analysis->branch--;
+                analysis->scope->level = level;
+                return;
+        }
+        bind_target(walk, target, value, byte);
+}
+
+/* The parameters' names mean what is handed in, or their default. */
+static void bind_parameters(struct walk *walk, TSNode parameters)
+{
+        uint32_t count;
+
+        if (ts_node_is_null(parameters))
+                return;
+        if (unit_role(walk->unit, parameters) == ROLE_IDENTIFIER) {
+                bind_text(walk, parameters, local, 0);
+                return;
+        }
+        count = ts_node_named_child_count(parameters);
+        for (uint32_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
+                TSNode child = ts_node_named_child(parameters, i), name, value;
+
+                name = unit_named(walk->unit, child, "name");
+                if (ts_node_is_null(name))
+                        name = unit_named(walk->unit, child, "left");
+                value = unit_named(walk->unit, child, "value");
+                if (ts_node_is_null(value))
+                        value = unit_named(walk->unit, child, "right");
+                name = innermost_name(walk->unit, ts_node_is_null(name) ? child : name);
+                if (ts_node_is_null(name))
+                        continue;
+                if (ts_node_is_null(value))
+                        bind_text(walk, name, local, 0);
+                else
+                        bind_target(walk, name, value, 0);
+        }
+}
+
+/* The parameter list of a declarator of C is further in. */
+static TSNode find_parameters(const struct unit *unit, TSNode node)
+{
+        TSNode parameters = unit_field(unit, node, 1);
+
+        if (ts_node_is_null(parameters))
+                parameters = unit_named(unit, node, "parameter"); /* x => x */
+        for (unsigned i = 0; i < DECLARATORS_MAX && ts_node_is_null(parameters); i++) {
+                node = unit_named(unit, node, "declarator");
+                if (ts_node_is_null(node))
+                        return node;
+                parameters = unit_named(unit, node, "parameters");
+        }
+        return parameters;
+}
+
+static void enter_function(struct walk *walk, TSNode node, enum role role)
+{
+        struct analysis *analysis = walk->analysis;
+        TSNode name = role == ROLE_DEFINE ? unit_field(walk->unit, node, 0) : (TSNode){ 0 };
+
+        if (!ts_node_is_null(name))
+                bind_text(walk, innermost_name(walk->unit, name), local,
+                          walk->unit->outer ? 0 : ts_node_start_byte(node));
+        ARENA_GROW(&analysis->arena, walk->branches, walk->branch_count, walk->branch_capacity);
+        walk->branches[walk->branch_count++] = analysis->branch;
+        analysis->branch = 0;
+        scope_enter(analysis);
+        bind_parameters(walk, find_parameters(walk->unit, node));
+}
+
+static void enter_call(struct walk *walk, TSNode node, enum role role)
+{
+        struct analysis *analysis = walk->analysis;
+        const struct unit *unit = walk->unit;
+        TSNode arguments = unit_field(unit, node, role == ROLE_CALL ? 1 : 2);
+        struct value function;
+
+        if (analysis->learning)
+                return;
+        for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
+                analysis->pick = pick;
+                analysis->more = false;
+                if (role == ROLE_CALL) {
+                        function = value_of(analysis, unit, unit_field(unit, node, 0));
+                } else {
+                        TSNode object = unit_field(unit, node, 0), name;
+                        struct value owner = { VALUE_NAME, false, "", 0 };
+                        const char *text;
+                        size_t length;
+
+                        name = unit_field(unit, node, 1);
+                        if (ts_node_is_null(name))
+                                return;
+                        if (!ts_node_is_null(object))
+                                owner = value_of(analysis, unit, object);
+                        text = unit_text(unit, name, &length);
+                        if (ts_node_is_null(object))
+                                function = value_identifier(analysis, unit, name);
+                        else
+                                function = value_member(analysis, unit, owner, text, length);
+                }
+                analysis->pick = 0;
+                match_call(analysis, unit, node, function);
+                known_effects(analysis, unit, function, node, arguments);
+                if (!analysis->more)
+                        break;
+        }
+        analysis->pick = 0;
+}
+
+static void enter_name(struct walk *walk, TSNode node)
+{
+        struct analysis *analysis = walk->analysis;
+        enum role around = walk->depth > 1 ? (enum role)walk->roles[walk->depth - 2] : ROLE_NONE;
+        TSFieldId field = ts_tree_cursor_current_field_id(walk->cursor);
+
+        if (analysis->learning || around == ROLE_PARAMETERS ||
+            (field && walk->unit->naming[field]))
+                return;
+        for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
+                struct value value;
+
+                analysis->pick = pick;
+                analysis->more = false;
+                value = value_of(analysis, walk->unit, node);
+                analysis->pick = 0;
+                if (value.kind == VALUE_NAME)
+                        match_reference(analysis, walk->unit, node, value);
+                if (!analysis->more)
+                        break;
+        }
+        analysis->pick = 0;
+}
+
+static void enter_global(struct walk *walk, TSNode node)
+{
+        uint32_t count = ts_node_named_child_count(node);
+
+        for (uint32_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
+                size_t length;
+                const char *text = unit_text(walk->unit, ts_node_named_child(node, i), &length);
+
+                scope_add_global(walk->analysis, text, length);
+        }
+}
+
+/* Paths in the tokens of a macro: a::b::c. */
+static void enter_tokens(struct walk *walk, TSNode node)
+{
+        struct analysis *analysis = walk->analysis;
+        uint32_t count = ts_node_child_count(node);
+        struct value value = { 0 };
+        bool joining = false;
+
+        if (analysis->learning || count > 4096)
+                return;
+        for (uint32_t i = 0; i < count; i++) {
+                TSNode child = ts_node_child(node, i);
+                size_t length;
+                const char *text = unit_text(walk->unit, child, &length);
+
+                if (unit_role(walk->unit, child) == ROLE_IDENTIFIER) {
+                        value = joining && value.kind == VALUE_NAME
+                                        ? value_member(analysis, walk->unit, value, text, length)
+                                        : value_identifier(analysis, walk->unit, child);
+                        if (value.kind == VALUE_NAME) {
+                                value.guess = true;
+                                match_reference(analysis, walk->unit, child, value);
+                        }
+                        joining = false;
+                } else {
+                        joining = (length == 2 && memcmp(text, "::", 2) == 0) ||
+                                  (length == 1 && text[0] == '.');
+                }
+        }
+}
+
+/* Whether to go into its children. */
+static bool enter(struct walk *walk, TSNode node, enum role role)
+{
+        struct analysis *analysis = walk->analysis;
+
+        switch (role) {
+        case ROLE_IMPORT:
+                walk->unit->grammar->import(analysis, walk->unit, node);
+                return false;
+        case ROLE_DEFINE:
+        case ROLE_LAMBDA:
+                enter_function(walk, node, role);
+                return true;
+        case ROLE_BRANCH:
+                analysis->branch++;
+                return true;
+        case ROLE_BIND:
+        case ROLE_ASSIGN:
+                enter_binding(walk, node, role);
+                return true;
+        case ROLE_CALL:
+        case ROLE_METHOD:
+                enter_call(walk, node, role);
+                return true;
+        case ROLE_IDENTIFIER:
+        case ROLE_MEMBER:
+        case ROLE_INDEX:
+                enter_name(walk, node);
+                return true;
+        case ROLE_GLOBAL:
+                enter_global(walk, node);
+                return false;
+        case ROLE_TOKENS:
+                enter_tokens(walk, node);
+                return true;
+        case ROLE_COMMAND:
+                shell_command(analysis, walk->unit, node);
+                return true;
+        case ROLE_REDIRECTED:
+                shell_redirected(analysis, walk->unit, node);
+                return true;
+        case ROLE_PIPELINE:
+                shell_pipeline(analysis, walk->unit, node);
+                return true;
+        case ROLE_COMMENT:
+        case ROLE_SKIP:
+                return false;
+        default:
+                return true;
+        }
+}
+
+static void leave(struct walk *walk)
+{
+        enum role role = (enum role)walk->roles[--walk->depth];
+
+        if (role == ROLE_BRANCH)
+                walk->analysis->branch--;
+        if (role == ROLE_DEFINE || role == ROLE_LAMBDA) {
+                scope_leave(walk->analysis);
+                walk->analysis->branch = walk->branches[--walk->branch_count];
+        }
+}
+
+/* Enters the node at the cursor; whether to go into its children. */
+static bool step(struct walk *walk)
+{
+        TSNode node = ts_tree_cursor_current_node(walk->cursor);
+        enum role role = unit_role(walk->unit, node);
+
+        arena_step(&walk->analysis->arena);
+        ARENA_GROW(&walk->analysis->arena, walk->roles, walk->depth, walk->capacity);
+        walk->roles[walk->depth++] = (uint8_t)role;
+        if (!walk->analysis->learning && (ts_node_is_error(node) || ts_node_is_missing(node)))
+                report_error(walk->analysis, walk->unit, node);
+        return enter(walk, node, role);
+}
+
+void walk_unit(struct analysis *analysis, const struct unit *unit)
+{
+        struct walk walk = { .analysis = analysis, .unit = unit };
+
+        walk.cursor = &analysis->cursors[unit->depth];
+        if (unit->depth >= analysis->cursor_count) {
+                *walk.cursor = ts_tree_cursor_new(ts_tree_root_node(unit->tree));
+                analysis->cursor_count = unit->depth + 1;
+        } else {
+                ts_tree_cursor_reset(walk.cursor, ts_tree_root_node(unit->tree));
+        }
+        for (;;) {
+                if (step(&walk) && ts_tree_cursor_goto_first_child(walk.cursor))
+                        continue;
+                leave(&walk);
+                while (!ts_tree_cursor_goto_next_sibling(walk.cursor)) {
+                        if (!ts_tree_cursor_goto_parent(walk.cursor))
+                                return;
+                        leave(&walk);
+                }
+        }
+}
