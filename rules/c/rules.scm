@@ -1,7 +1,9 @@
+; if: asm
 ((gnu_asm_expression) @code
  (#set! rule "c.assembly"))
 
 ; while (1) fork();   for (;;) fork();
+; if: fork
 ((while_statement
    body: (expression_statement (call_expression function: (identifier) @call)))
  (#resolves? @call "fork" "vfork")

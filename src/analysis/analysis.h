@@ -81,14 +81,18 @@ struct finding {
         bool policy; /* of the policy's own lists */
 };
 
-/* Names that a list of some rules forbids. */
+/* Names that a list of some rules forbids. Those with a "*" are found by their first part or, where
+ * that is the "*", by their last, so that few are compared with each name. */
+struct watch_glob {
+        const char *glob;
+        const struct rule *rule;
+        struct watch_glob *next; /* with the same part */
+};
+
 struct watch {
-        struct names exact;
-        struct watch_glob {
-                const char *glob;
-                const struct rule *rule;
-        } *globs;
-        size_t glob_count, glob_capacity;
+        struct names exact;        /* to struct rule */
+        struct names first, last;  /* to struct watch_glob */
+        struct watch_glob *others; /* patterns, and what has neither */
 };
 
 struct fact_list {

@@ -59,6 +59,31 @@ static const char *normal_name(struct analysis *analysis, enum rule_list list, c
         return value_name(analysis, &unit, name, strlen(name), false).text;
 }
 
+/* Where the last part of a name begins. */
+static size_t last_part(const char *name, size_t length)
+{
+        while (length > 0 && name[length - 1] != '.' && name[length - 1] != '/')
+                length--;
+        return length;
+}
+
+static struct watch_glob **glob_slot(struct analysis *analysis, struct watch *watch,
+                                     enum rule_list list, const char *item)
+{
+        size_t length = strlen(item), last = last_part(item, length);
+        size_t first = strcspn(item, "./*");
+
+        if (list == LIST_PATTERNS)
+                return &watch->others;
+        if (first > 0 && item[first] != '*')
+                return (struct watch_glob **)names_put(&analysis->arena, &watch->first, item,
+                                                       first);
+        if (last < length && !strchr(item + last, '*'))
+                return (struct watch_glob **)names_put(&analysis->arena, &watch->last, item + last,
+                                                       length - last);
+        return &watch->others;
+}
+
 static void watch(struct analysis *analysis, enum rule_list list, const char *item,
                   const struct rule *rule)
 {
@@ -67,9 +92,11 @@ static void watch(struct analysis *analysis, enum rule_list list, const char *it
 
         item = normal_name(analysis, list, item);
         if (strchr(item, '*') || list == LIST_PATTERNS) {
-                ARENA_GROW(&analysis->arena, watch->globs, watch->glob_count,
-                           watch->glob_capacity);
-                watch->globs[watch->glob_count++] = (struct watch_glob){ item, rule };
+                struct watch_glob **first = glob_slot(analysis, watch, list, item);
+                struct watch_glob *glob = arena_alloc(&analysis->arena, sizeof(*glob));
+
+                *glob = (struct watch_glob){ item, rule, *first };
+                *first = glob;
                 return;
         }
         slot = names_put(&analysis->arena, &watch->exact, item, strlen(item));
@@ -127,18 +154,29 @@ void match_prepare(struct analysis *analysis, const struct analysis_rules *rules
         add_sets(analysis, rules_builtin);
 }
 
+static const struct rule *find_glob(void **slot, const char *name)
+{
+        for (const struct watch_glob *glob = slot ? *slot : NULL; glob; glob = glob->next)
+                if (match_glob(glob->glob, name))
+                        return glob->rule;
+        return NULL;
+}
+
 static const struct rule *find(const struct analysis *analysis, enum rule_list list,
                                const char *name, size_t length)
 {
         const struct watch *watch = &analysis->watches[list];
         void **slot = names_find(&watch->exact, name, length);
+        size_t first = strcspn(name, "./"), last = last_part(name, length);
+        const struct rule *rule;
+        void *others = watch->others;
 
         if (slot)
                 return *slot;
-        for (size_t i = 0; i < watch->glob_count; i++)
-                if (match_glob(watch->globs[i].glob, name))
-                        return watch->globs[i].rule;
-        return NULL;
+        rule = find_glob(names_find(&watch->first, name, first), name);
+        if (!rule)
+                rule = find_glob(names_find(&watch->last, name + last, length - last), name);
+        return rule ? rule : find_glob(&others, name);
 }
 
 /* The module or one that it is part of: "os" forbids "os.path". */

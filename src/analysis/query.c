@@ -7,6 +7,9 @@
  *   (#any-of? @a "x" "y")              one of the texts; not-any-of? is the opposite
  *   (#match? @a "regex")               an extended regular expression; not-match? is the opposite
  *   (#resolves? @a "os.system" "x.*")  what the expression means, aliases resolved
+ *
+ * To read a query costs more than to parse a small source, so that a paragraph of a file may say
+ * "; if: word word": it is read only where one of the words stands in the source.
  */
 #include "analysis/analysis.h"
 
@@ -277,8 +280,53 @@ static void run_one(struct analysis *analysis, const struct unit *unit, const ch
         analysis->query = NULL;
 }
 
+/* Whether one of the words of the line stands in the source. */
+static bool is_needed(const struct analysis *analysis, const char *words, const char *end)
+{
+        while (words < end) {
+                size_t length;
+
+                words += strspn(words, " \t");
+                length = strcspn(words, " \t\n");
+                if (length && words < end &&
+                    memmem(analysis->source, analysis->length, words, length))
+                        return true;
+                words += length + 1;
+        }
+        return false;
+}
+
+/* The text with the paragraphs blank that are not needed, so that places stay; NULL where nothing
+ * is left. */
+static const char *needed_part(struct analysis *analysis, const char *text)
+{
+        static const char mark[] = "; if: ";
+        char *part = arena_strndup(&analysis->arena, text, strlen(text));
+        bool is_empty = true;
+
+        for (char *start = part; *start;) {
+                char *end = strstr(start, "\n\n"), *condition = strstr(start, mark);
+
+                end = end ? end + 2 : start + strlen(start);
+                if (condition && condition < end &&
+                    !is_needed(analysis, condition + strlen(mark),
+                               condition + strcspn(condition, "\n"))) {
+                        for (char *p = start; p < end; p++)
+                                *p = *p == '\n' ? '\n' : ' ';
+                } else {
+                        is_empty &= memchr(start, '(', (size_t)(end - start)) == NULL;
+                }
+                start = end;
+        }
+        return is_empty ? NULL : part;
+}
+
 void query_run(struct analysis *analysis, const struct unit *unit)
 {
-        for (size_t i = 0; i < analysis->query_count; i++)
-                run_one(analysis, unit, analysis->queries[i], analysis->query_names[i]);
+        for (size_t i = 0; i < analysis->query_count; i++) {
+                const char *text = needed_part(analysis, analysis->queries[i]);
+
+                if (text)
+                        run_one(analysis, unit, text, analysis->query_names[i]);
+        }
 }

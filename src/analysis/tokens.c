@@ -185,12 +185,12 @@ void tokens_match(struct analysis *analysis, const struct unit *unit)
         const struct watch *watch = &analysis->watches[LIST_PATTERNS];
         struct tokens tokens = { .arena = &analysis->arena };
 
-        if (watch->glob_count == 0)
+        if (!watch->others)
                 return;
         collect(analysis, unit, &tokens);
-        for (size_t i = 0; i < watch->glob_count; i++)
-                if (str_has_prefix(watch->globs[i].glob, text_prefix))
-                        match_text(analysis, &watch->globs[i]);
+        for (const struct watch_glob *pattern = watch->others; pattern; pattern = pattern->next)
+                if (str_has_prefix(pattern->glob, text_prefix))
+                        match_text(analysis, pattern);
                 else
-                        match_tokens(analysis, &tokens, &watch->globs[i]);
+                        match_tokens(analysis, &tokens, pattern);
 }
