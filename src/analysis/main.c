@@ -103,6 +103,30 @@ static int load_set(const json_t *item, struct further *further, struct error *e
         return 0;
 }
 
+/* One report per file, each with the file's name. */
+static json_t *analyse_files(const struct input *input, const json_t *order, const char *language,
+                             const struct analysis_rules *rules, struct error *err)
+{
+        const json_t *files = json_object_get(order, "files");
+        json_t *reports = json_array();
+
+        for (size_t i = 0; i < json_array_size(files); i++) {
+                const json_t *file = json_array_get(files, i);
+                json_int_t offset = json_integer_value(json_object_get(file, "offset"));
+                json_int_t length = json_integer_value(json_object_get(file, "length"));
+                json_t *report;
+
+                if (offset < 0 || length < 0 || offset > input->lengths.source_length ||
+                    length > input->lengths.source_length - offset)
+                        return NULL;
+                report = analysis_run(language, input->source + offset, (size_t)length, rules, err);
+                if (!report || json_object_set(report, "file", json_object_get(file, "name")) < 0 ||
+                    json_array_append_new(reports, report) < 0)
+                        return NULL;
+        }
+        return json_pack("{s:o}", "files", reports);
+}
+
 static json_t *analyse(const struct input *input, const json_t *order, struct error *err)
 {
         static const char *const names[RULE_LISTS] = { "imports", "functions", "commands",
@@ -123,9 +147,7 @@ static json_t *analyse(const struct input *input, const json_t *order, struct er
         for (size_t i = 0; i < json_array_size(files); i++)
                 if (load_set(json_array_get(files, i), &further, err) < 0)
                         return NULL;
-        if (!language)
-                return analysis_skipped("the order has no language");
-        return analysis_run(language, input->source, input->lengths.source_length, &rules, err);
+        return language ? analyse_files(input, order, language, &rules, err) : NULL;
 }
 
 int main(void)

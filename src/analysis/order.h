@@ -4,10 +4,12 @@
  *
  * The order file is a JSON object:
  *   language   of the source
+ *   files      [ { name, offset, length } ]: where each lies in the file of the source; a NUL byte
+ *              follows each
  *   lists      { imports, functions, commands, patterns }: what the policy forbids
  *   rules      further rule files: [ { name, language, yaml, queries } ]
  *
- * The report is the object of report.c, or { "error": "..." } where a rule is wrong.
+ * The report is { "files": [ the object of report.c for each ] }, or { "error": "..." } where a rule is wrong.
  */
 #ifndef ANALYSIS_ORDER_H
 #define ANALYSIS_ORDER_H

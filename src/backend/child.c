@@ -32,7 +32,8 @@
 __attribute__((no_sanitize_address)) static int child_main(void *argument)
 {
         struct child *child = argument;
-        char *arguments[] = { (char *)"sandbox-init", (char *)(uintptr_t)child->hint, NULL };
+        const char *name = child->name ? child->name : "sandbox-init";
+        char *arguments[] = { (char *)(uintptr_t)name, (char *)(uintptr_t)child->hint, NULL };
         char *environment[] = { NULL };
 
         if (child->socket == HELPER_SOCKET) {

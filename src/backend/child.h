@@ -11,6 +11,7 @@ enum { CHILD_STACK = 16384 };
 struct child {
         char stack[CHILD_STACK] __attribute__((aligned(16)));
         const char *path;       /* borrowed: the helper */
+        const char *name;       /* borrowed: what it is called; NULL: sandbox-init */
         const char *hint;       /* borrowed: its only argument, or NULL */
         int socket;             /* becomes its descriptor 3 */
         volatile int sys_errno; /* why it could not be executed, written by the child; else 0 */

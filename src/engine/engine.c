@@ -80,7 +80,8 @@ static bool is_program(const char *path)
 char *engine_find_helper(const char *name, const char *variable)
 {
         static const char *const beside[] = {
-                ".", "../init", "../src/init", "../toml", "../src/toml", "../libexec/sandbox",
+                ".", "../init", "../src/init", "../toml", "../src/toml", "../analysis",
+                "../src/analysis", "../libexec/sandbox",
         };
         const char *chosen = secure_getenv(variable);
         AUTO_STRBUF struct strbuf installed = { 0 };
@@ -155,9 +156,10 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
                 return r;
         }
         engine->languages = languages_new();
+        engine->analyze_path = engine_find_helper("sandbox-analyze", "SANDBOX_ANALYZE");
         engine->cache_dir = find_cache();
         engine->cache_bytes = COMPILED_BYTES;
-        if (!engine->languages || !engine->init_path) {
+        if (!engine->languages || !engine->init_path || !engine->analyze_path) {
                 engine_done(engine);
                 return error_set_nomem(err);
         }
@@ -172,6 +174,7 @@ void engine_done(struct engine *engine)
         }
         languages_free(engine->languages);
         mem_free(engine->init_path);
+        mem_free(engine->analyze_path);
         mem_free(engine->cache_dir);
         cgroup_site_close(&engine->site);
         (void)pthread_cond_destroy(&engine->freed);

@@ -30,6 +30,7 @@ struct engine_identity {
 struct engine {
         struct languages *languages; /* owned */
         char *init_path;             /* owned */
+        char *analyze_path;          /* owned: the program of static analysis, be it there or not */
         char *cache_dir;             /* owned, or NULL: nothing is remembered */
         uint64_t cache_bytes;        /* compiled programs that are kept, at most */
         struct cgroup_site site;

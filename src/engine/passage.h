@@ -3,6 +3,7 @@
 #define ENGINE_PASSAGE_H
 
 #include "backend/backend.h"
+#include "engine/analysis.h"
 #include "engine/cache.h"
 #include "engine/deps.h"
 #include "engine/engine.h"
@@ -47,12 +48,16 @@ struct passage {
         bool is_prepared;             /* that is there */
         struct result_step ready;     /* how readying it went */
         struct deps deps;             /* what the program needs beside its language */
+        struct analysis_job analysis; /* of its source, under way beside the rest */
         bool is_static; /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */
 int passage_identify(struct passage *passage, struct error *err);
 int passage_allow(struct passage *passage, struct error *err);
+int passage_analyse(struct passage *passage, struct error *err);
+/* Collects what an analysis beside the run has found. */
+int passage_analysed(struct passage *passage, struct error *err);
 int passage_find_tool(struct passage *passage, struct error *err);
 int passage_prepare(struct passage *passage, struct error *err);
 int passage_install(struct passage *passage, struct error *err);

@@ -15,6 +15,7 @@ static const struct {
 } pipeline[] = {
         { "request", passage_identify },    /* asked: which language is it? */
         { "policy", passage_allow },        /* allowed: what may it do? */
+        { "analysis", passage_analyse },    /* looked at: what does it want? */
         { "languages", passage_find_tool }, /* found: what runs it here? */
         { "prepare", passage_prepare },     /* plan, backend, monitor: the toolchain, once */
         { "deps", passage_install },        /* plan, backend, monitor: what the program needs */
@@ -74,6 +75,7 @@ static int settle(struct passage *passage, int r, const struct error *err)
 
 static void passage_done(struct passage *passage)
 {
+        analysis_end(&passage->analysis);
         policy_values_done(&passage->policy);
         mem_free(passage->workspace);
         files_done(&passage->files_before);
@@ -120,6 +122,8 @@ static int go(struct passage *passage, size_t end, struct error *err)
                 if (r == 0 && passage->result->run.outcome != OUTCOME_OK)
                         break; /* the program could not be compiled */
         }
+        if (r == 0)
+                r = passage_analysed(passage, err);
         leave(passage->engine);
         if (r == 0)
                 r = templating_finish(&passage->templating, passage->result, err);
@@ -144,6 +148,7 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
         *passage = (struct passage){
                 .engine = engine,
                 .program_fd = -1,
+                .analysis = { .pidfd = -1, .socket = -1 },
                 .entry = "",
                 .started_ns = clock_now_ns(),
                 .result = result_new(),

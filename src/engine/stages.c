@@ -66,9 +66,6 @@ int engine_check_policy(const struct policy_values *policy, struct error *err)
                 return error_set(err, SBX_EUNAVAILABLE,
                                  "network mode '%s' is not available in this build",
                                  policy_network_name(policy->network_mode));
-        if (policy->analysis_mode == ANALYSIS_BLOCK)
-                return error_set(err, SBX_EUNAVAILABLE,
-                                 "static analysis that blocks is not available in this build");
         return 0;
 }
 

@@ -18,8 +18,33 @@ void request_init(struct request *req)
         bundle_init(&req->inputs);
 }
 
+static void rules_done(struct request_rules *rules)
+{
+        mem_free(rules->name);
+        mem_free(rules->file);
+        mem_free(rules->language);
+        mem_free(rules->yaml);
+        mem_free(rules->queries);
+}
+
+int request_add_rules(struct request *req, const struct request_rules *rules, struct error *err)
+{
+        struct request_rules taken = *rules;
+
+        if (!taken.name || !taken.file || !taken.language || !taken.yaml ||
+            MEM_GROW(req->rules, req->rule_count, req->rule_capacity) < 0) {
+                rules_done(&taken);
+                return error_set_nomem(err);
+        }
+        req->rules[req->rule_count++] = taken;
+        return 0;
+}
+
 void request_done(struct request *req)
 {
+        for (size_t i = 0; i < req->rule_count; i++)
+                rules_done(&req->rules[i]);
+        mem_free(req->rules);
         mem_free(req->language);
         mem_free(req->file_name);
         mem_free(req->name);

@@ -22,6 +22,15 @@ enum {
         REQUEST_PATTERNS_MAX = 64,      /* of files to collect */
 };
 
+/* A file of further rules for static analysis, read by the caller. */
+struct request_rules {
+        char *name;     /* owned: without its ending, for messages about queries */
+        char *file;     /* owned: for messages about the file */
+        char *language; /* owned: the folder it is in */
+        char *yaml;     /* owned */
+        char *queries;  /* owned, or NULL */
+};
+
 struct request {
         char *language;  /* owned, or NULL */
         char *file_name; /* owned, or NULL */
@@ -47,6 +56,10 @@ struct request {
         char *deps;                /* owned: path of the file that lists dependencies, or NULL */
         struct strlist registries; /* "host[:port]" that dependencies may come from instead */
         bool no_cache;             /* compile anew, and keep nothing */
+        bool trusted;     /* static analysis is left out, and that is told */
+        bool no_warnings; /* nobody looks at what the mode warn finds */
+        struct request_rules *rules;
+        size_t rule_count, rule_capacity;
 };
 
 void request_init(struct request *req);
@@ -67,6 +80,8 @@ int request_set_collect_fd(struct request *req, int fd, struct error *err);
 /* request_deps.c */
 int request_set_deps(struct request *req, const char *path, struct error *err);
 int request_add_registry(struct request *req, const char *place, struct error *err);
+/* Takes the texts of `rules`, also when it fails. */
+int request_add_rules(struct request *req, const struct request_rules *rules, struct error *err);
 int request_set_file_name(struct request *req, const char *name, struct error *err);
 int request_set_name(struct request *req, const char *name, struct error *err);
 int request_add_argument(struct request *req, const char *argument, struct error *err);

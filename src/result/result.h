@@ -121,6 +121,7 @@ struct result {
         struct result_protection protections[PROTECTION_COUNT];
         struct result_violation violations[RESULT_VIOLATIONS_MAX];
         size_t violation_count;
+        char *analysis; /* owned: the report as JSON; NULL: there was none */
 };
 
 struct result *result_new(void); /* with id and time; NULL when out of memory */

@@ -333,6 +333,16 @@ static json_t *template_value(const struct result *result)
         return end(&b);
 }
 
+/* The report without what only `sandbox check` lists. */
+static json_t *analysis_value(const struct result *result)
+{
+        json_t *report = result->analysis ? json_loads(result->analysis, 0, NULL) : json_null();
+
+        (void)json_object_del(report, "calls"); /* where it is there */
+        (void)json_object_del(report, "commands");
+        return report;
+}
+
 /* ---- the whole ---- */
 
 static void put_head(struct builder *b, const struct result *result)
@@ -369,7 +379,7 @@ static json_t *result_value(const struct result *result)
         put(&b, "limits", limits_value(result));
         put(&b, "protections", protections_value(result));
         put(&b, "violations", violations_value(result));
-        put(&b, "analysis", json_null());
+        put(&b, "analysis", analysis_value(result));
         put(&b, "cases", cases_value(result));
         put(&b, "template", template_value(result));
         put(&b, "started_at", text_or_null(result->started_at));

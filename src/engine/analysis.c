@@ -1,0 +1,312 @@
+/*
+ * The stage of static analysis.
+ *
+ * Theory of operation. In mode `block` the report is waited for before anything else happens; in
+ * `warn` the analysis goes on beside the program and is collected after it, so that it costs no
+ * time. sandbox-analyze (src/analysis/main.c) bounds itself; here it gets a deadline too, is killed
+ * by its pidfd, and is reaped before the run ends. What it cannot do, be it that the source is too
+ * large or that it made the parser fall, is an analysis that was skipped: advice that is missing in
+ * `warn`, a reason to stop in `block`.
+ */
+#include "engine/analysis.h"
+#include "analysis/order.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "engine/passage.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+enum {
+        WAIT_BLOCK_MS = 30000, /* its own limit of CPU time comes long before */
+        WAIT_WARN_MS = 1000,   /* after the program's end */
+};
+
+static const char *const analysed[] = {
+#define X(name) #name,
+#include "analysis/languages.def"
+#undef X
+};
+
+static bool has_grammar(const char *language)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(analysed); i++)
+                if (str_equal(language, analysed[i]))
+                        return true;
+        return false;
+}
+
+static int send_files(struct analysis_job *job, const struct analysis_source *source,
+                      const char *order, struct error *err)
+{
+        struct analyze_order message = {
+                .magic = ANALYZE_MAGIC,
+                .source_length = (uint32_t)source->length,
+                .order_length = (uint32_t)strlen(order),
+        };
+        AUTO_CLOSE int code = fd_memfile("source", source->data, source->length + 1);
+        AUTO_CLOSE int rules = fd_memfile("order", order, strlen(order) + 1);
+        int fds[ANALYZE_FDS] = { code, rules };
+
+        if (code < 0 || rules < 0)
+                return error_set_errno(err, "hand the source to the analysis");
+        /* A program that is gone already is told by its silence. */
+        (void)message_send(job->socket, &message, sizeof(message), fds, ANALYZE_FDS);
+        return 0;
+}
+
+static int start_program(const struct passage *passage, struct analysis_job *job, struct error *err)
+{
+        int pair[2];
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+                return error_set_errno(err, "make a socket");
+        job->child.path = passage->engine->analyze_path;
+        job->child.name = "sandbox-analyze";
+        job->child.socket = pair[1];
+        job->socket = pair[0];
+        if (child_start(&job->child, &job->pidfd) < 0) {
+                int r = error_set_errno(err, "start '%s'", job->child.path);
+
+                fd_close(pair[1]);
+                analysis_end(job);
+                return r;
+        }
+        fd_close(pair[1]);
+        return 0;
+}
+
+int analysis_start(struct passage *passage, struct analysis_job *job, struct error *err)
+{
+        struct analysis_source source = { 0 };
+        AUTO_FREE char *order = NULL;
+        int r;
+
+        if (!has_grammar(passage->language->name)) {
+                job->skipped = "there is no grammar for the language";
+                return 0;
+        }
+        if (access(passage->engine->analyze_path, X_OK) < 0) {
+                job->skipped = "static analysis is not installed";
+                return 0;
+        }
+        r = analysis_read_source(passage, &source, err);
+        if (r == 1) {
+                job->skipped = "too large";
+                r = 0;
+        } else if (r == 0) {
+                order = analysis_order_text(passage, &source, err);
+                r = order ? 0 : SBX_ENOMEM;
+                if (r == 0 && strlen(order) > ANALYZE_ORDER_MAX)
+                        r = error_set(err, SBX_ETOOBIG, "the rules of static analysis are larger "
+                                                        "than %d MiB together",
+                                      ANALYZE_ORDER_MAX >> 20);
+                if (r == 0)
+                        r = start_program(passage, job, err);
+                if (r == 0)
+                        r = send_files(job, &source, order, err);
+        }
+        mem_free(source.data);
+        json_decref(source.files);
+        return r;
+}
+
+void analysis_end(struct analysis_job *job)
+{
+        siginfo_t info;
+
+        if (job->pidfd >= 0) {
+                (void)sys_pidfd_send_signal(job->pidfd, SIGKILL); /* gone is as good */
+                while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL) < 0 &&
+                       errno == EINTR)
+                        ;
+        }
+        fd_close(job->socket);
+        fd_close(job->pidfd);
+        job->socket = job->pidfd = -1;
+}
+
+/* Reads until the end of the report; why it did not come, or NULL. */
+static const char *read_report(const struct passage *passage, struct analysis_job *job,
+                               int wait_ms, struct strbuf *text)
+{
+        uint64_t end = clock_now_ns() + (uint64_t)wait_ms * 1000000;
+
+        for (;;) {
+                struct pollfd polled[] = { { job->socket, POLLIN, 0 },
+                                           { passage->order->cancel_fd, POLLIN, 0 } };
+                uint64_t now = clock_now_ns();
+                char buffer[16384];
+                ssize_t n;
+
+                if (now >= end)
+                        return "it took too long";
+                if (poll(polled, 2, (int)((end - now) / 1000000) + 1) < 0 && errno != EINTR)
+                        return "its report could not be read";
+                if (polled[1].revents)
+                        return "the run was cancelled";
+                if (!polled[0].revents)
+                        continue;
+                n = read(job->socket, buffer, sizeof(buffer));
+                if (n < 0 && errno != EINTR)
+                        return "its report could not be read";
+                if (n == 0)
+                        return text->length ? NULL : "the parser could not bear it";
+                if (n > 0)
+                        strbuf_add(text, buffer, (size_t)n);
+                if (text->failed || text->length > ANALYZE_REPORT_MAX)
+                        return "its report is too large";
+        }
+}
+
+json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int wait_ms,
+                         struct error *err)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+        const char *skipped = job->skipped;
+        json_t *report;
+
+        if (!skipped)
+                skipped = read_report(passage, job, wait_ms, &text);
+        analysis_end(job);
+        if (job->child.sys_errno)
+                skipped = "static analysis could not be started";
+        report = skipped ? analysis_skipped_report(passage, skipped)
+                         : analysis_read_report(passage, text.data, text.length, err);
+        return report;
+}
+
+/* ---- the stage ---- */
+
+static void tell(const struct passage *passage, const char *kind, const char *text)
+{
+        const struct engine_order *order = passage->order;
+        struct engine_event event = {
+                .kind = kind,
+                .id = passage->result->id,
+                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
+                .text = text,
+        };
+
+        if (order->event)
+                order->event(order->context, &event);
+}
+
+static int keep(struct passage *passage, json_t *report, struct error *err)
+{
+        char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
+
+        mem_free(passage->result->analysis);
+        passage->result->analysis = text ? mem_strdup(text) : NULL;
+        free(text); /* jansson's own allocation */
+        return passage->result->analysis ? 0 : error_set_nomem(err);
+}
+
+/* "Security policy blocked import: subprocess (line 3)" */
+static int block(struct passage *passage, const json_t *finding, const char *reason)
+{
+        struct result *result = passage->result;
+        const char *kind = json_string_value(json_object_get(finding, "kind"));
+        const char *what = json_string_value(json_object_get(finding, "what"));
+        const char *file = json_string_value(json_object_get(finding, "file"));
+        char shown[200], place[300];
+
+        result->run.outcome = OUTCOME_BLOCKED;
+        result->run.exit_code = -1;
+        if (!finding) {
+                result_add_violation(result, "analysis", "the code", reason, 1);
+                return result_set_message(
+                        result, "Security policy blocked the code: it could not be analysed: %s",
+                        reason);
+        }
+        (void)snprintf(place, sizeof(place), "%s%sline %lld", file ? file : "", file ? ", " : "",
+                       (long long)json_integer_value(json_object_get(finding, "line")));
+        str_printable(what, shown, sizeof(shown));
+        result_add_violation(result, "analysis", shown,
+                             json_string_value(json_object_get(finding, "sentence")), 1);
+        return result_set_message(result, "Security policy blocked %s: %s (%s)", kind, shown,
+                                  place);
+}
+
+static int refuse(const struct passage *passage, const char *reason, struct error *err)
+{
+        int r = error_set(err, SBX_EREFUSED, "the policy asks for static analysis of %s: %s",
+                          passage->language->title, reason);
+
+        if (str_equal(reason, "there is no grammar for the language"))
+                error_hint(err, "run it with --check warn, or with --trusted if you trust it");
+        else
+                error_hint(err, "in the source tree: tools/bootstrap grammars && make; or --check "
+                                "warn");
+        return r;
+}
+
+static int judge(struct passage *passage, struct error *err)
+{
+        json_t *report = analysis_collect(passage, &passage->analysis, WAIT_BLOCK_MS, err);
+        const char *reason = json_string_value(json_object_get(report, "reason"));
+        const json_t *finding = report ? analysis_blocking(passage, report) : NULL;
+        int r = report ? keep(passage, report, err) : err->code;
+
+        if (r == 0 && passage->policy.analysis_mode == ANALYSIS_BLOCK) {
+                if (finding || reason)
+                        r = block(passage, finding, reason) < 0 ? error_set_nomem(err) : 0;
+        }
+        json_decref(report);
+        return r;
+}
+
+int passage_analyse(struct passage *passage, struct error *err)
+{
+        enum policy_analysis mode = passage->policy.analysis_mode;
+        const struct request *request = passage->order->request;
+        json_t *report;
+        int r;
+
+        if (mode == ANALYSIS_OFF)
+                return 0;
+        if (request->trusted) {
+                tell(passage, "security.bypass", "static analysis was left out: --trusted");
+                report = analysis_skipped_report(passage, "trusted");
+                r = keep(passage, report, err);
+                json_decref(report);
+                return r;
+        }
+        /* What was compiled before was looked at then. */
+        if (mode == ANALYSIS_WARN && (request->no_warnings || passage->order->program))
+                return 0;
+        r = analysis_start(passage, &passage->analysis, err);
+        if (r < 0)
+                return r;
+        if (mode == ANALYSIS_BLOCK && passage->analysis.skipped &&
+            !str_equal(passage->analysis.skipped, "too large"))
+                return refuse(passage, passage->analysis.skipped, err);
+        /* A mistake in rules of the caller's is told before anything runs. */
+        return mode == ANALYSIS_BLOCK || request->rule_count > 0 ? judge(passage, err) : 0;
+}
+
+int passage_analysed(struct passage *passage, struct error *err)
+{
+        json_t *report;
+        int r;
+
+        if (passage->result->analysis ||
+            (passage->analysis.socket < 0 && !passage->analysis.skipped))
+                return 0;
+        report = analysis_collect(passage, &passage->analysis, WAIT_WARN_MS, err);
+        r = report ? keep(passage, report, err) : err->code;
+        json_decref(report);
+        return r;
+}

@@ -1,0 +1,54 @@
+/*
+ * Static analysis, seen from the engine: sandbox-analyze is started for the source, and its report
+ * is judged by the policy. It parses foreign text, so what it says is foreign text too.
+ */
+#ifndef ENGINE_ANALYSIS_H
+#define ENGINE_ANALYSIS_H
+
+#include "backend/child.h"
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct passage;
+
+/* An analysis under way. */
+struct analysis_job {
+        struct child child;
+        int pidfd;   /* owned, or -1 */
+        int socket;  /* owned, or -1: nothing is under way */
+        const char *skipped; /* static: why there is none; or NULL */
+};
+
+/* analysis.c: starts it for the passage's code. A reason why it cannot be is kept in the job; an
+ * error is ours. */
+int analysis_start(struct passage *passage, struct analysis_job *job, struct error *err);
+/* Waits for the report, at most `wait_ms`, or until the caller cancels; ends the program. A new
+ * reference, or NULL: a rule is wrong, or there is no memory. */
+json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int wait_ms,
+                         struct error *err);
+/* Ends it, whatever it does. */
+void analysis_end(struct analysis_job *job);
+
+/* analysis_order.c: what it is asked, as JSON, and the source of all files in one; caller frees. */
+struct analysis_source {
+        char *data; /* owned: each file ends with a NUL byte */
+        size_t length;
+        json_t *files; /* owned: name, offset, length of each */
+};
+/* 0; 1 where there is too much of it. */
+int analysis_read_source(const struct passage *passage, struct analysis_source *ret_source,
+                         struct error *err);
+char *analysis_order_text(const struct passage *passage, const struct analysis_source *source,
+                          struct error *err);
+
+/* analysis_report.c: one report from what the program wrote, checked for its form; a new
+ * reference, or NULL with an error that the report tells (SBX_EINVAL) or without memory. */
+json_t *analysis_read_report(const struct passage *passage, const char *text, size_t length,
+                             struct error *err);
+json_t *analysis_skipped_report(const struct passage *passage, const char *reason);
+/* The finding because of which the policy blocks the code, borrowed; NULL: it may run. */
+const json_t *analysis_blocking(const struct passage *passage, const json_t *report);
+
+#endif

@@ -1,0 +1,246 @@
+/* The report of sandbox-analyze: checked as foreign text, put together, judged by the policy. */
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/analysis.h"
+#include "engine/passage.h"
+
+#include <string.h>
+
+static const char *const levels[] = { "none", "low", "medium", "high", "critical" };
+enum { LEVEL_HIGH = 3 };
+
+static int level_of(const json_t *text)
+{
+        const char *name = json_string_value(text);
+
+        for (size_t i = 0; name && i < ARRAY_SIZE(levels); i++)
+                if (strcmp(name, levels[i]) == 0)
+                        return (int)i;
+        return -1;
+}
+
+static const char *mode_name(const struct passage *passage)
+{
+        return passage->policy.analysis_mode == ANALYSIS_BLOCK  ? "block"
+               : passage->policy.analysis_mode == ANALYSIS_WARN ? "warn"
+                                                                : "off";
+}
+
+json_t *analysis_skipped_report(const struct passage *passage, const char *reason)
+{
+        bool trusted = str_equal(reason, "trusted");
+
+        return json_pack("{s:s, s:s, s:s, s:b, s:s, s:n, s:[], s:[], s:i, s:[], s:[], s:[], s:[]}",
+                         "mode", mode_name(passage), "state", trusted ? "trusted" : "skipped",
+                         "reason", reason, "trusted", (int)trusted, "language",
+                         passage->language->name, "risk", "reasons", "findings", "dropped", 0,
+                         "syntax_errors", "imports", "calls", "commands");
+}
+
+/* Keys of each kind of entry, and their types. */
+struct form {
+        const char *key;
+        json_type type;
+};
+
+static const struct form finding_form[] = {
+        { "rule", JSON_STRING },     { "severity", JSON_STRING },
+        { "kind", JSON_STRING },     { "what", JSON_STRING },
+        { "line", JSON_INTEGER },    { "column", JSON_INTEGER },
+        { "end_column", JSON_INTEGER }, { "source", JSON_STRING },
+        { "sentence", JSON_STRING }, { "recommendation", JSON_STRING },
+        { "guess", JSON_TRUE },      { "policy", JSON_TRUE },
+        { NULL, JSON_NULL },
+};
+static const struct form error_form[] = {
+        { "line", JSON_INTEGER },
+        { "column", JSON_INTEGER },
+        { "message", JSON_STRING },
+        { NULL, JSON_NULL },
+};
+static const struct form fact_form[] = {
+        { "name", JSON_STRING },
+        { "line", JSON_INTEGER },
+        { "guess", JSON_TRUE },
+        { NULL, JSON_NULL },
+};
+
+static bool has_type(const json_t *value, json_type type)
+{
+        return type == JSON_TRUE ? json_is_boolean(value) : value && json_typeof(value) == type;
+}
+
+/* Appends copies of the entries, with the file's name first; false where one is of another form. */
+static bool append_entries(json_t *to, const json_t *from, const struct form *form,
+                           const char *file)
+{
+        size_t index;
+        json_t *entry;
+
+        if (!json_is_array(from))
+                return false;
+        json_array_foreach((json_t *)from, index, entry)
+        {
+                json_t *copy = json_pack("{s:s?}", "file", file);
+
+                for (const struct form *key = form; copy && key->key; key++) {
+                        json_t *value = json_object_get(entry, key->key);
+
+                        if (!has_type(value, key->type) ||
+                            json_object_set(copy, key->key, value) < 0) {
+                                json_decref(copy);
+                                return false;
+                        }
+                }
+                if (json_array_append_new(to, copy) < 0)
+                        return false;
+        }
+        return true;
+}
+
+static bool append_reasons(json_t *to, const json_t *from)
+{
+        size_t index, other;
+        json_t *reason, *known;
+
+        if (!json_is_array(from))
+                return false;
+        json_array_foreach((json_t *)from, index, reason)
+        {
+                bool is_there = false;
+
+                if (!json_is_string(reason))
+                        return false;
+                json_array_foreach(to, other, known)
+                {
+                        is_there |= json_equal(known, reason);
+                }
+                if (!is_there && json_array_append(to, reason) < 0)
+                        return false;
+        }
+        return true;
+}
+
+/* Adds the report of one file; false where it is of another form. */
+static bool add_report(json_t *whole, const json_t *part)
+{
+        static const struct {
+                const char *key;
+                const struct form *form;
+        } arrays[] = {
+                { "findings", finding_form }, { "syntax_errors", error_form },
+                { "imports", fact_form },     { "calls", fact_form },
+                { "commands", fact_form },
+        };
+        const char *file = json_string_value(json_object_get(part, "file"));
+        int level = level_of(json_object_get(part, "risk"));
+        const json_t *dropped = json_object_get(part, "dropped");
+
+        if (str_equal(json_string_value(json_object_get(part, "state")), "skipped")) {
+                const char *reason = json_string_value(json_object_get(part, "reason"));
+
+                return reason && json_object_set_new(whole, "state", json_string("skipped")) == 0 &&
+                       json_object_set_new(whole, "reason", json_string(reason)) == 0;
+        }
+        if (level < 0 || !json_is_integer(dropped))
+                return false;
+        if (level > level_of(json_object_get(whole, "risk")))
+                (void)json_object_set_new(whole, "risk", json_string(levels[level]));
+        (void)json_object_set_new(whole, "dropped",
+                                  json_integer(json_integer_value(
+                                                       json_object_get(whole, "dropped")) +
+                                               json_integer_value(dropped)));
+        for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
+                if (!append_entries(json_object_get(whole, arrays[i].key),
+                                    json_object_get(part, arrays[i].key), arrays[i].form, file))
+                        return false;
+        return append_reasons(json_object_get(whole, "reasons"), json_object_get(part, "reasons"));
+}
+
+static json_t *merge(const struct passage *passage, const json_t *parts)
+{
+        json_t *whole = analysis_skipped_report(passage, "");
+        size_t index;
+        json_t *part;
+
+        if (!whole || json_object_set_new(whole, "state", json_string("done")) < 0 ||
+            json_object_set_new(whole, "reason", json_null()) < 0 ||
+            json_object_set_new(whole, "risk", json_string("none")) < 0) {
+                json_decref(whole);
+                return NULL;
+        }
+        json_array_foreach((json_t *)parts, index, part)
+        {
+                if (add_report(whole, part))
+                        continue;
+                json_decref(whole);
+                return analysis_skipped_report(passage, "its report is not of the right form");
+        }
+        return whole;
+}
+
+json_t *analysis_read_report(const struct passage *passage, const char *text, size_t length,
+                             struct error *err)
+{
+        json_t *root = json_loadb(text, length, 0, NULL), *report = NULL;
+        const char *wrong = json_string_value(json_object_get(root, "error"));
+        const json_t *parts = json_object_get(root, "files");
+
+        if (wrong) {
+                (void)error_set(err, SBX_EINVAL, "rules of static analysis: %s", wrong);
+        } else {
+                report = json_is_array(parts)
+                                 ? merge(passage, parts)
+                                 : analysis_skipped_report(passage,
+                                                           "its report is not of the right form");
+                if (!report)
+                        (void)error_set_nomem(err);
+        }
+        json_decref(root);
+        return report;
+}
+
+/* Whether the policy itself lists something for the language. */
+static bool policy_lists(const struct passage *passage)
+{
+        for (int rule = 0; rule < POLICY_RULE_LISTS; rule++) {
+                const struct strlist *list = policy_rules(
+                        &passage->policy, passage->language->name, (enum policy_rule)rule);
+
+                if (list && list->count > 0)
+                        return true;
+        }
+        return false;
+}
+
+/* A rule of the caller's own folders counts as what the policy says. */
+static bool is_own_rule(const struct passage *passage, const char *id)
+{
+        static const char *const built_in[] = {
+                "python.", "javascript.", "shell.", "c.", "go.", "rust.", "java.",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
+                if (str_has_prefix(id, built_in[i]))
+                        return false;
+        return passage->order->request->rule_count > 0;
+}
+
+const json_t *analysis_blocking(const struct passage *passage, const json_t *report)
+{
+        bool lists = policy_lists(passage);
+        size_t index;
+        json_t *finding;
+
+        json_array_foreach(json_object_get(report, "findings"), index, finding)
+        {
+                const char *id = json_string_value(json_object_get(finding, "rule"));
+
+                if (json_is_true(json_object_get(finding, "policy")))
+                        return finding;
+                if (level_of(json_object_get(finding, "severity")) >= LEVEL_HIGH &&
+                    (!lists || is_own_rule(passage, id)))
+                        return finding;
+        }
+        return NULL;
+}
