@@ -211,17 +211,27 @@ SBX_API int sbx_request_set_placeholder(sbx_request *req, const char *name, cons
  */
 SBX_API char *sbx_templates_json(sbx_error **err);
 
+/* Leaves static analysis out because you trust the code; the result and an event say so. An engine
+ * with `untrusted_requests` refuses it. */
+SBX_API int sbx_request_set_trusted(sbx_request *req, bool trusted, sbx_error **err);
+/* A folder of further rules for static analysis: FOLDER/LANGUAGE/NAME.yaml, each with a NAME.scm
+ * where it has queries. Read now. */
+SBX_API int sbx_request_add_rules(sbx_request *req, const char *folder, sbx_error **err);
+/* Whether somebody will look at what static analysis in the mode "warn" finds; else it is saved. */
+SBX_API int sbx_request_set_warnings(sbx_request *req, bool wanted, sbx_error **err);
+
 /* What happens while a run goes on. Called on the thread that runs it; must not block. */
 typedef struct sbx_event {
         size_t size;
         const char *kind; /* "execution.start", "stdout", "stderr", "usage", "security.violation",
-                             "case", "execution.complete" */
+                             "case", "security.bypass", "execution.complete" */
         const char *id;   /* of the run */
         double time;      /* seconds since the run was asked for */
         const void
                 *data; /* the bytes of "stdout" and "stderr"; "case": its JSON, as in the result */
         size_t length;
-        const char *text;   /* "execution.start": the language; "security.violation": what and why;
+        const char *text;   /* "execution.start": the language; "security.violation" and
+                               "security.bypass": what and why;
                                "case": the verdict, a line for a person */
         uint64_t memory;    /* "usage": bytes now */
         double cpu_time;    /* "usage": seconds so far */
@@ -274,6 +284,10 @@ SBX_API int sbx_cases_set_file(sbx_cases *cases, size_t index, const char *part,
 SBX_API sbx_result *sbx_run_cases(sbx_engine *engine, sbx_request *req, const sbx_cases *cases,
                                   unsigned jobs, sbx_error **err);
 
+/* Static analysis alone: the report of the request's code as a JSON object (docs/ANALYSIS.md).
+ * Nothing runs. */
+SBX_API char *sbx_check(sbx_engine *engine, sbx_request *req, sbx_error **err);
+
 /* ---- result ---- */
 
 SBX_API void sbx_result_free(sbx_result *result);
@@ -293,6 +307,8 @@ SBX_API bool sbx_result_truncated(const sbx_result *result, int stream);
 SBX_API double sbx_result_execution_time(const sbx_result *result); /* seconds */
 SBX_API double sbx_result_cpu_time(const sbx_result *result);
 SBX_API uint64_t sbx_result_memory_used(const sbx_result *result); /* bytes, peak */
+/* What static analysis found, as a JSON object (docs/ANALYSIS.md); NULL: there was none. */
+SBX_API const char *sbx_result_analysis(const sbx_result *result);
 /* The exit code that `sandbox run` gives for it. */
 SBX_API int sbx_result_process_exit_code(const sbx_result *result);
 /* Whether a protection or limit ("seccomp", "memory") was in force, and by which mechanism. */

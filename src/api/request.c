@@ -191,6 +191,22 @@ int sbx_request_set_no_cache(sbx_request *req, bool no_cache, sbx_error **err)
         return 0;
 }
 
+int sbx_request_set_trusted(sbx_request *req, bool trusted, sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_trusted", err);
+        req->request.trusted = trusted;
+        return 0;
+}
+
+int sbx_request_set_warnings(sbx_request *req, bool wanted, sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_warnings", err);
+        req->request.no_warnings = !wanted;
+        return 0;
+}
+
 int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler handler, void *userdata,
                                   sbx_error **err)
 {

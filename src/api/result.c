@@ -87,6 +87,11 @@ uint64_t sbx_result_memory_used(const sbx_result *result)
         return inner(result)->run.usage.memory_peak;
 }
 
+const char *sbx_result_analysis(const sbx_result *result)
+{
+        return inner(result)->analysis;
+}
+
 int sbx_result_process_exit_code(const sbx_result *result)
 {
         return result_process_exit_code(inner(result));

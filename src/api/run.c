@@ -118,6 +118,9 @@ int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_ord
         count = api_policy_layers(&req->policy, ret_order->layers);
         if (engine->untrusted_requests)
                 ret_order->layers[count++] = &policy_seal;
+        if (r == 0 && engine->untrusted_requests && req->request.trusted)
+                r = error_set(err, SBX_EPOLICY,
+                              "this engine's requests cannot leave static analysis out");
         ret_order->layers[count] = &req->settings;
         if (r == 0 && ret_order->program && ret_order->template)
                 return error_set(err, SBX_EINVAL,
@@ -143,6 +146,23 @@ sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err)
                 return NULL;
         }
         return (sbx_result *)result;
+}
+
+char *sbx_check(sbx_engine *engine, sbx_request *req, sbx_error **err)
+{
+        struct engine_order order;
+        struct error error = { 0 };
+        char *report = NULL;
+
+        if (!engine || !req) {
+                (void)api_fail_null("sbx_check", err);
+                return NULL;
+        }
+        if (make_order(engine, req, &order, &error) == 0)
+                report = engine_check(&engine->engine, &order, &error);
+        if (!report)
+                (void)api_fail(&error, err);
+        return report;
 }
 
 sbx_program *sbx_program_new(sbx_engine *engine, sbx_request *req, sbx_error **err)

@@ -30,6 +30,7 @@ struct command {
 };
 
 extern const struct command cmd_run;
+extern const struct command cmd_check;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
 extern const struct command cmd_templates;

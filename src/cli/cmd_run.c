@@ -27,18 +27,10 @@ struct run {
 static int set_code(struct run *run, struct error *err)
 {
         sbx_error *failure = NULL;
-        int r = 0;
+        int r = run_code_set(run->options, &run->code, run->req, err);
 
-        if (run->code.project)
-                r = run_add_project(run->options, run->code.project, run->req, err);
         if (r < 0)
                 return r;
-        if (run->code.fd >= 0)
-                r = sbx_request_set_code_fd(run->req, run->code.fd, &failure);
-        else if (!run->code.project)
-                r = sbx_request_set_code(run->req, run->code.data, run->code.length, &failure);
-        if (r == 0 && run->code.file_name)
-                r = sbx_request_set_file_name(run->req, run->code.file_name, &failure);
         for (size_t i = 0; r == 0 && i < run->options->rest_count; i++)
                 r = sbx_request_add_argument(run->req, run->options->rest[i], &failure);
         if (r == 0 && run->stdin_fd >= 0)
@@ -59,6 +51,14 @@ static int set_policy(struct run *run, struct error *err)
         return options_apply(run->options, run->req, err);
 }
 
+/* The raw form belongs to the program: we speak only where a person sits or asked. */
+static bool shows_warnings(const struct run *run)
+{
+        return run->form != OUTPUT_RAW ||
+               (!run->quiet && (isatty(2) || options_given(run->options, "check") ||
+                                options_given(run->options, "verbose")));
+}
+
 static int set_output(struct run *run, struct error *err)
 {
         sbx_error *failure = NULL;
@@ -77,6 +77,8 @@ static int set_output(struct run *run, struct error *err)
                 r = sbx_request_set_event_handler(run->req, run_events_handle, &run->events,
                                                   &failure);
         }
+        if (r == 0)
+                r = sbx_request_set_warnings(run->req, shows_warnings(run), &failure);
         return r < 0 ? report_take(err, failure) : 0;
 }
 
@@ -146,6 +148,8 @@ static int report_result(struct run *run, const sbx_result *result, struct error
         run_report_outcome(result, run->form, run->quiet);
         if (run->form == OUTPUT_RAW && !run->quiet)
                 run_report_missing(result);
+        if (run->form == OUTPUT_RAW && shows_warnings(run))
+                run_report_warnings(result);
         if (options_given(run->options, "verbose"))
                 r = run_report_details(result, err);
         else if (run->form == OUTPUT_RAW && !run->quiet && isatty(2))

@@ -21,6 +21,9 @@ static inline void run_result_free_p(sbx_result **result)
 
 /* run_options.c */
 extern const struct option run_options[];
+/* --rules, which `sandbox check` has too. */
+int run_apply_rules(const struct option *option, const char *value, void *target,
+                    struct error *err);
 
 enum output_form { OUTPUT_RAW, OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_JSONL };
 int run_output_form(const struct options *options, enum output_form *ret_form, struct error *err);
@@ -48,6 +51,9 @@ int run_open_collect(const struct options *options, sbx_request *req, struct err
 
 int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,
                   struct error *err);
+/* Gives the request what was read. */
+int run_code_set(const struct options *options, const struct run_code *code, sbx_request *req,
+                 struct error *err);
 /* Opens what --stdin names; -1 where nothing is given and standard input stays empty. */
 int run_stdin_open(const struct cli *cli, const struct options *options,
                    const struct run_code *code, int *ret_fd, struct error *err);
@@ -105,6 +111,8 @@ void run_report_missing(const sbx_result *result);
 void run_report_outcome(const sbx_result *result, enum output_form form, bool quiet);
 /* For the raw form: what the compiler said, and that output was cut. */
 int run_report_streams(const sbx_result *result, bool quiet, struct error *err);
+/* What static analysis found, from "high" on. */
+void run_report_warnings(const sbx_result *result);
 /* The dim line of figures. */
 void run_report_figures(const sbx_result *result);
 /* Which backend, limits and protections there were. */

@@ -123,6 +123,23 @@ int run_code_read(const struct cli *cli, const struct options *options, struct r
         return 0;
 }
 
+int run_code_set(const struct options *options, const struct run_code *code, sbx_request *req,
+                 struct error *err)
+{
+        sbx_error *failure = NULL;
+        int r = code->project ? run_add_project(options, code->project, req, err) : 0;
+
+        if (r < 0)
+                return r;
+        if (code->fd >= 0)
+                r = sbx_request_set_code_fd(req, code->fd, &failure);
+        else if (!code->project)
+                r = sbx_request_set_code(req, code->data, code->length, &failure);
+        if (r == 0 && code->file_name)
+                r = sbx_request_set_file_name(req, code->file_name, &failure);
+        return r < 0 ? report_take(err, failure) : 0;
+}
+
 int run_stdin_open(const struct cli *cli, const struct options *options,
                    const struct run_code *code, int *ret_fd, struct error *err)
 {

@@ -201,6 +201,12 @@ static void handle_case(struct run_events *events, const sbx_event *event)
                 add_text(events, line.data);
 }
 
+static void handle_bypass(struct run_events *events, const sbx_event *event)
+{
+        add_line(events, json_pack("{s:s, s:s?, s:f}", "event", "bypass", "what", event->text,
+                                   "time", event->time));
+}
+
 void run_events_handle(const sbx_event *event, void *userdata)
 {
         static const struct {
@@ -213,6 +219,7 @@ void run_events_handle(const sbx_event *event, void *userdata)
                 { "execution.start", handle_start },
                 { "security.violation", handle_violation },
                 { "case", handle_case },
+                { "security.bypass", handle_bypass },
         };
         struct run_events *events = userdata;
 

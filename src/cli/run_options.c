@@ -194,6 +194,26 @@ static int apply_no_cache(const struct option *option, const char *value, void *
         return 0;
 }
 
+int run_apply_rules(const struct option *option, const char *value, void *target,
+                    struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_add_rules(target, value, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
+static int apply_trusted(const struct option *option, const char *value, void *target,
+                         struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_set_trusted(target, true, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
 static int apply_unavailable(const struct option *option, const char *value, void *target,
                              struct error *err)
 {
@@ -232,8 +252,13 @@ const struct option run_options[] = {
           "run once per case of FILE (YAML or JSON): input, arguments, expected output; a verdict "
           "each" },
         { "jobs", 0, "N", false, false, "cases at once; default: one per CPU" },
-        { "check", 0, "MODE", false, false, "static analysis before the run" NOT_HERE,
-          apply_unavailable },
+        { "check", 0, "MODE", false, false,
+          "static analysis before the run: off, warn (default), block", apply_value,
+          "analysis.mode" },
+        { "rules", 0, "DIR", true, false, "a folder of further rules for static analysis",
+          run_apply_rules },
+        { "trusted", 0, NULL, false, false, "leave static analysis out; the result says so",
+          apply_trusted },
         { "deps", 0, "FILE", false, false,
           "install what FILE lists first: requirements.txt, package.json, go.mod, Cargo.toml",
           apply_deps },

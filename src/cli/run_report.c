@@ -133,6 +133,32 @@ void run_report_missing(const sbx_result *result)
         sbx_string_free(names);
 }
 
+void run_report_warnings(const sbx_result *result)
+{
+        enum { SHOWN = 5 };
+        const char *text = sbx_result_analysis(result);
+        json_t *report = text ? json_loads(text, 0, NULL) : NULL, *finding;
+        size_t index, shown = 0;
+
+        /* What was blocked has been said. */
+        json_array_foreach(json_object_get(report, "findings"), index, finding)
+        {
+                const char *severity = text_of(finding, "severity", "");
+                AUTO_STRBUF struct strbuf line = { 0 };
+
+                if ((strcmp(severity, "high") != 0 && strcmp(severity, "critical") != 0) ||
+                    str_equal(sbx_result_status(result), "blocked") || shown++ >= SHOWN)
+                        continue;
+                strbuf_addf(&line, "warning: %s: %s (line %lld)",
+                            text_of(finding, "sentence", ""), text_of(finding, "what", ""),
+                            (long long)json_integer_value(json_object_get(finding, "line")));
+                report_line(line.data ? line.data : "warning", NULL);
+        }
+        if (shown > SHOWN)
+                report_line("warning: there is more; 'sandbox check' tells all", NULL);
+        json_decref(report);
+}
+
 void run_report_figures(const sbx_result *result)
 {
         bool color = report_is_colored(2);

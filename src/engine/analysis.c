@@ -40,6 +40,9 @@ static const char *const analysed[] = {
 #undef X
 };
 
+static const char no_grammar[] = "there is no grammar for the language";
+static const char too_large[] = "too large";
+
 static bool has_grammar(const char *language)
 {
         for (size_t i = 0; i < ARRAY_SIZE(analysed); i++)
@@ -95,7 +98,7 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
         int r;
 
         if (!has_grammar(passage->language->name)) {
-                job->skipped = "there is no grammar for the language";
+                job->skipped = no_grammar;
                 return 0;
         }
         if (access(passage->engine->analyze_path, X_OK) < 0) {
@@ -104,7 +107,7 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
         }
         r = analysis_read_source(passage, &source, err);
         if (r == 1) {
-                job->skipped = "too large";
+                job->skipped = too_large;
                 r = 0;
         } else if (r == 0) {
                 order = analysis_order_text(passage, &source, err);
@@ -242,14 +245,13 @@ static int block(struct passage *passage, const json_t *finding, const char *rea
 
 static int refuse(const struct passage *passage, const char *reason, struct error *err)
 {
-        int r = error_set(err, SBX_EREFUSED, "the policy asks for static analysis of %s: %s",
-                          passage->language->title, reason);
+        int r = error_set(err, SBX_EREFUSED, "static analysis of %s: %s", passage->language->title,
+                          reason);
 
-        if (str_equal(reason, "there is no grammar for the language"))
-                error_hint(err, "run it with --check warn, or with --trusted if you trust it");
+        if (str_equal(reason, no_grammar))
+                error_hint(err, "to run it all the same: --check warn, or --trusted if you trust it");
         else
-                error_hint(err, "in the source tree: tools/bootstrap grammars && make; or --check "
-                                "warn");
+                error_hint(err, "in the source tree: tools/bootstrap grammars && make");
         return r;
 }
 
@@ -291,10 +293,20 @@ int passage_analyse(struct passage *passage, struct error *err)
         if (r < 0)
                 return r;
         if (mode == ANALYSIS_BLOCK && passage->analysis.skipped &&
-            !str_equal(passage->analysis.skipped, "too large"))
+            passage->analysis.skipped != too_large)
                 return refuse(passage, passage->analysis.skipped, err);
         /* A mistake in rules of the caller's is told before anything runs. */
         return mode == ANALYSIS_BLOCK || request->rule_count > 0 ? judge(passage, err) : 0;
+}
+
+int passage_check(struct passage *passage, struct error *err)
+{
+        int r = analysis_start(passage, &passage->analysis, err);
+        const char *skipped = passage->analysis.skipped;
+
+        if (r == 0 && skipped && skipped != too_large)
+                return refuse(passage, skipped, err);
+        return r < 0 ? r : judge(passage, err);
 }
 
 int passage_analysed(struct passage *passage, struct error *err)

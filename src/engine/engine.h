@@ -103,6 +103,9 @@ int engine_compile(struct engine *engine, const struct engine_order *order,
                    struct error *err);
 void engine_program_done(struct engine_program *program);
 
+/* Static analysis alone: the report as JSON. Nothing runs. Caller frees; NULL with an error. */
+char *engine_check(struct engine *engine, const struct engine_order *order, struct error *err);
+
 /* stages.c: what a policy can say that this build cannot do is an error. */
 int engine_check_policy(const struct policy_values *policy, struct error *err);
 

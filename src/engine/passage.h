@@ -55,7 +55,11 @@ struct passage {
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */
 int passage_identify(struct passage *passage, struct error *err);
 int passage_allow(struct passage *passage, struct error *err);
+/* The effective policy alone: nothing of the machine is looked at. */
+int passage_policy(struct passage *passage, struct error *err);
 int passage_analyse(struct passage *passage, struct error *err);
+/* The analysis alone, whatever the mode. */
+int passage_check(struct passage *passage, struct error *err);
 /* Collects what an analysis beside the run has found. */
 int passage_analysed(struct passage *passage, struct error *err);
 int passage_find_tool(struct passage *passage, struct error *err);

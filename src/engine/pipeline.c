@@ -204,6 +204,26 @@ int engine_compile(struct engine *engine, const struct engine_order *order,
         return end(&passage, r, ret_result);
 }
 
+char *engine_check(struct engine *engine, const struct engine_order *order, struct error *err)
+{
+        struct passage passage;
+        struct result *result = NULL;
+        char *report = NULL;
+        int r = begin(&passage, engine, order, err);
+
+        if (r == 0)
+                r = passage_identify(&passage, err);
+        if (r == 0)
+                r = passage_policy(&passage, err);
+        if (r == 0)
+                r = passage_check(&passage, err);
+        if (r == 0)
+                report = TAKE(passage.result->analysis);
+        if (end(&passage, r, &result) == 0)
+                result_free(result);
+        return report;
+}
+
 void engine_program_done(struct engine_program *program)
 {
         bundle_done(&program->built);

@@ -164,17 +164,22 @@ static int check_size(const struct passage *passage, struct error *err)
         return 0;
 }
 
-int passage_allow(struct passage *passage, struct error *err)
+int passage_policy(struct passage *passage, struct error *err)
 {
         const struct policy *layers[ENGINE_LAYERS_MAX + 1];
         size_t count = 0;
-        int r;
 
         /* The limits that a language file gives belong here, before all others (LAYER_LANGUAGE). */
         for (size_t i = 0; i < ARRAY_SIZE(passage->order->layers); i++)
                 if (passage->order->layers[i])
                         layers[count++] = passage->order->layers[i];
-        r = policy_effective(layers, count, passage->language->name, &passage->policy, err);
+        return policy_effective(layers, count, passage->language->name, &passage->policy, err);
+}
+
+int passage_allow(struct passage *passage, struct error *err)
+{
+        int r = passage_policy(passage, err);
+
         if (r == 0)
                 r = engine_check_policy(&passage->policy, err);
         if (r == 0)
