@@ -111,6 +111,7 @@ static const struct grammar_role roles[] = {
         { "array", ROLE_LIST, { NULL } },
         { "array_pattern", ROLE_PARAMETERS, { NULL } },
         { "object_pattern", ROLE_PARAMETERS, { NULL } },
+        { "pair_pattern", ROLE_PARAMETERS, { NULL } },
         { "variable_declarator", ROLE_BIND, { "name", "value" } },
         { "assignment_expression", ROLE_ASSIGN, { "left", "right" } },
         { "for_statement", ROLE_BRANCH, { NULL } },

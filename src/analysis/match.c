@@ -216,13 +216,16 @@ void match_import(struct analysis *analysis, const struct unit *unit, TSNode nod
         module.guess |= unit->outer != NULL;
         report_fact(analysis, &analysis->imports, module.text, place, module.guess);
         rule = find_module(analysis, module.text, module.length);
-        if (!rule && member) {
+        if (member && !(rule && match_is_policy(rule))) {
                 const char *whole = arena_format(&analysis->arena, "%s.%.*s", module.text,
                                                  (int)member_length, member);
+                const struct rule *other = find(analysis, LIST_IMPORTS, whole, strlen(whole));
 
-                rule = find_module(analysis, whole, strlen(whole));
-                if (rule)
+                /* The policy's word goes first. */
+                if (other && (!rule || match_is_policy(other))) {
+                        rule = other;
                         module.text = whole;
+                }
         }
         if (rule)
                 report_finding(analysis, rule, LIST_IMPORTS, module.text, place, module.guess);

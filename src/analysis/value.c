@@ -65,13 +65,13 @@ struct value value_name(struct analysis *analysis, const struct unit *unit, cons
         name = arena_strndup(&analysis->arena, text, length);
         if (grammar->separators)
                 unify_separators(name, &length);
-        while ((cut = strip_prefix(name, length, grammar->transparent)) > 0) {
-                name += cut;
-                length -= cut;
-        }
         while ((cut = strip_suffix(name, length, grammar->suffixes)) > 0) {
                 length -= cut;
                 name[length] = '\0';
+        }
+        while ((cut = strip_prefix(name, length, grammar->transparent)) > 0) {
+                name += cut;
+                length -= cut;
         }
         return (struct value){ VALUE_NAME, guess, name, length };
 }

@@ -384,6 +384,10 @@ static bool step(struct walk *walk)
         TSNode node = ts_tree_cursor_current_node(walk->cursor);
         enum role role = unit_role(walk->unit, node);
 
+        /* A list that is assigned to names its items. */
+        if (role == ROLE_LIST &&
+            walk->unit->naming[ts_tree_cursor_current_field_id(walk->cursor)])
+                role = ROLE_PARAMETERS;
         arena_step(&walk->analysis->arena);
         ARENA_GROW(&walk->analysis->arena, walk->roles, walk->depth, walk->capacity);
         walk->roles[walk->depth++] = (uint8_t)role;

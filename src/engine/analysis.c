@@ -34,8 +34,10 @@ enum {
         WAIT_WARN_MS = 1000,   /* after the program's end */
 };
 
-static const char *const analysed[] = {
-#define X(name) #name,
+static const struct {
+        const char *language, *grammar;
+} analysed[] = {
+#define X(language, grammar) { language, grammar },
 #include "analysis/languages.def"
 #undef X
 };
@@ -43,12 +45,12 @@ static const char *const analysed[] = {
 static const char no_grammar[] = "there is no grammar for the language";
 static const char too_large[] = "too large";
 
-static bool has_grammar(const char *language)
+const char *analysis_grammar(const struct passage *passage)
 {
         for (size_t i = 0; i < ARRAY_SIZE(analysed); i++)
-                if (str_equal(language, analysed[i]))
-                        return true;
-        return false;
+                if (str_equal(passage->language->name, analysed[i].language))
+                        return analysed[i].grammar;
+        return NULL;
 }
 
 static int send_files(struct analysis_job *job, const struct analysis_source *source,
@@ -97,7 +99,7 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
         AUTO_FREE char *order = NULL;
         int r;
 
-        if (!has_grammar(passage->language->name)) {
+        if (!analysis_grammar(passage)) {
                 job->skipped = no_grammar;
                 return 0;
         }

@@ -28,6 +28,8 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
  * reference, or NULL: a rule is wrong, or there is no memory. */
 json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int wait_ms,
                          struct error *err);
+/* The name of the grammar for the passage's language, or NULL. */
+const char *analysis_grammar(const struct passage *passage);
 /* Ends it, whatever it does. */
 void analysis_end(struct analysis_job *job);
 

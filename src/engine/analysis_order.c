@@ -102,7 +102,7 @@ static json_t *list_value(const struct strlist *list)
 static json_t *lists_value(const struct passage *passage)
 {
         const struct policy_values *policy = &passage->policy;
-        const char *language = passage->language->name;
+        const char *language = analysis_grammar(passage);
 
         return json_pack("{s:o, s:o, s:o, s:o}", "imports",
                          list_value(policy_rules(policy, language, RULE_IMPORTS)), "functions",
@@ -133,7 +133,7 @@ static json_t *rules_value(const struct request *request)
 char *analysis_order_text(const struct passage *passage, const struct analysis_source *source,
                           struct error *err)
 {
-        json_t *order = json_pack("{s:s, s:o, s:o, s:O}", "language", passage->language->name,
+        json_t *order = json_pack("{s:s, s:o, s:o, s:O}", "language", analysis_grammar(passage),
                                   "lists", lists_value(passage), "rules",
                                   rules_value(passage->order->request), "files", source->files);
         char *text = order ? json_dumps(order, JSON_COMPACT) : NULL;

@@ -205,7 +205,7 @@ static bool policy_lists(const struct passage *passage)
 {
         for (int rule = 0; rule < POLICY_RULE_LISTS; rule++) {
                 const struct strlist *list = policy_rules(
-                        &passage->policy, passage->language->name, (enum policy_rule)rule);
+                        &passage->policy, analysis_grammar(passage), (enum policy_rule)rule);
 
                 if (list && list->count > 0)
                         return true;
