@@ -59,7 +59,7 @@ static const struct {
         int resource;
         rlim_t most;
 } limits[] = {
-        { RLIMIT_CPU, ANALYZE_CPU_SECONDS }, { RLIMIT_AS, ANALYZE_MEMORY_MAX },
+        { RLIMIT_CPU, ANALYZE_CPU_SECONDS + 1 }, { RLIMIT_AS, ANALYZE_MEMORY_MAX },
         { RLIMIT_CORE, 0 },                  { RLIMIT_FSIZE, 0 },
         { RLIMIT_NPROC, 0 },                 { RLIMIT_NOFILE, 0 },
 };
@@ -79,6 +79,9 @@ int confine_self(void)
                 if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > limits[i].most)
                         limit.rlim_max = limits[i].most;
                 limit.rlim_cur = limit.rlim_max;
+                /* The signal of the soft limit says why it ended. */
+                if (limits[i].resource == RLIMIT_CPU && limit.rlim_cur > ANALYZE_CPU_SECONDS)
+                        limit.rlim_cur = ANALYZE_CPU_SECONDS;
                 if (setrlimit(limits[i].resource, &limit) < 0)
                         return -1;
         }

@@ -44,6 +44,7 @@ static const struct {
 
 static const char no_grammar[] = "there is no grammar for the language";
 static const char too_large[] = "too large";
+static const char gave_up[] = "the parser fell over it"; /* until the signal says more */
 
 const char *analysis_grammar(const struct passage *passage)
 {
@@ -128,12 +129,12 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
         return r;
 }
 
-void analysis_end(struct analysis_job *job)
+/* Waits for the program, which must be about to end; the signal that ended it, or 0. */
+static int reap(struct analysis_job *job)
 {
-        siginfo_t info;
+        siginfo_t info = { 0 };
 
         if (job->pidfd >= 0) {
-                (void)sys_pidfd_send_signal(job->pidfd, SIGKILL); /* gone is as good */
                 while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL) < 0 &&
                        errno == EINTR)
                         ;
@@ -141,6 +142,14 @@ void analysis_end(struct analysis_job *job)
         fd_close(job->socket);
         fd_close(job->pidfd);
         job->socket = job->pidfd = -1;
+        return info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED ? info.si_status : 0;
+}
+
+void analysis_end(struct analysis_job *job)
+{
+        if (job->pidfd >= 0)
+                (void)sys_pidfd_send_signal(job->pidfd, SIGKILL); /* gone is as good */
+        (void)reap(job);
 }
 
 /* Reads until the end of the report; why it did not come, or NULL. */
@@ -157,7 +166,7 @@ static const char *read_report(const struct passage *passage, struct analysis_jo
                 ssize_t n;
 
                 if (now >= end)
-                        return "it took too long";
+                        return "it takes too much time";
                 if (poll(polled, 2, (int)((end - now) / 1000000) + 1) < 0 && errno != EINTR)
                         return "its report could not be read";
                 if (polled[1].revents)
@@ -168,7 +177,7 @@ static const char *read_report(const struct passage *passage, struct analysis_jo
                 if (n < 0 && errno != EINTR)
                         return "its report could not be read";
                 if (n == 0)
-                        return text->length ? NULL : "the parser could not bear it";
+                        return text->length ? NULL : gave_up;
                 if (n > 0)
                         strbuf_add(text, buffer, (size_t)n);
                 if (text->failed || text->length > ANALYZE_REPORT_MAX)
@@ -185,6 +194,8 @@ json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int 
 
         if (!skipped)
                 skipped = read_report(passage, job, wait_ms, &text);
+        if (skipped == gave_up)
+                skipped = reap(job) == SIGXCPU ? "it takes too much time" : gave_up;
         analysis_end(job);
         if (job->child.sys_errno)
                 skipped = "static analysis could not be started";
