@@ -22,18 +22,18 @@
 
 enum {
         SOURCE_MAX = ANALYZE_SOURCE_MAX, /* bytes that are analysed; more is skipped */
-        STEPS_MAX = 64 << 20,      /* nodes looked at, in all */
-        FINDINGS_MAX = 500,        /* that are reported; more are counted */
-        FACTS_MAX = 1000,          /* imports, calls and commands that are listed, each */
-        ERRORS_MAX = 50,           /* syntax errors that are listed */
-        UNITS_MAX = 100,           /* texts within that are parsed again, in all */
-        UNIT_DEPTH_MAX = 3,        /* of them within each other */
-        UNIT_BYTES_MAX = 256 << 10, /* of each */
-        VALUE_DEPTH_MAX = 40,      /* expressions within each other that are folded */
-        VALUE_BYTES_MAX = 64 << 10, /* of a folded text */
-        ALTERNATIVES_MAX = 8,      /* meanings of one name */
-        LINE_SHOWN_MAX = 200,      /* bytes of a source line in a finding */
-        NAME_SHOWN_MAX = 200,      /* bytes of a name in a finding */
+        STEPS_MAX = 64 << 20,            /* nodes looked at, in all */
+        FINDINGS_MAX = 500,              /* that are reported; more are counted */
+        FACTS_MAX = 1000,                /* imports, calls and commands that are listed, each */
+        ERRORS_MAX = 50,                 /* syntax errors that are listed */
+        UNITS_MAX = 100,                 /* texts within that are parsed again, in all */
+        UNIT_DEPTH_MAX = 3,              /* of them within each other */
+        UNIT_BYTES_MAX = 256 << 10,      /* of each */
+        VALUE_DEPTH_MAX = 40,            /* expressions within each other that are folded */
+        VALUE_BYTES_MAX = 64 << 10,      /* of a folded text */
+        ALTERNATIVES_MAX = 8,            /* meanings of one name */
+        LINE_SHOWN_MAX = 200,            /* bytes of a source line in a finding */
+        NAME_SHOWN_MAX = 200,            /* bytes of a name in a finding */
 };
 
 /* What an expression is known to be. */
@@ -46,7 +46,7 @@ enum value_kind {
 
 struct value {
         enum value_kind kind;
-        bool guess; /* folded or one of several meanings: likely, not certain */
+        bool guess;       /* folded or one of several meanings: likely, not certain */
         const char *text; /* NUL-terminated after length, in the arena */
         size_t length;
 };
@@ -58,11 +58,11 @@ struct unit {
         uint32_t length;
         TSTree *tree; /* owned by the analysis' list */
         uint32_t symbol_count;
-        const uint8_t *roles;                /* by symbol */
-        const uint8_t *naming;               /* by field: what it names is not used there */
+        const uint8_t *roles;                   /* by symbol */
+        const uint8_t *naming;                  /* by field: what it names is not used there */
         const TSFieldId (*fields)[ROLE_FIELDS]; /* by symbol */
-        const struct unit *outer;            /* or NULL */
-        TSNode place;                        /* in it; counts for what is found here */
+        const struct unit *outer;               /* or NULL */
+        TSNode place;                           /* in it; counts for what is found here */
         unsigned depth;
 };
 
@@ -74,8 +74,8 @@ struct place {
 
 struct finding {
         const struct rule *rule;
-        enum rule_list list;   /* RULE_LISTS: a query */
-        const char *what; /* the import, function, command or pattern, as resolved */
+        enum rule_list list; /* RULE_LISTS: a query */
+        const char *what;    /* the import, function, command or pattern, as resolved */
         struct place place;
         bool guess;
         bool policy; /* of the policy's own lists */
@@ -115,29 +115,29 @@ struct analysis {
         size_t query_count, query_capacity, query_name_capacity;
         struct finding *findings;
         size_t finding_count, finding_capacity;
-        size_t dropped; /* findings beyond the maximum */
+        size_t dropped;     /* findings beyond the maximum */
         struct names found; /* findings by rule and place, so that none comes twice */
         struct fact_list imports, calls, commands;
         json_t *errors;
         size_t error_count;
         /* walk.c */
-        struct scope *scope; /* owned by the arena */
-        bool learning;       /* the first walk: only names are learnt */
-        unsigned branch;     /* depth of what may not happen */
+        struct scope *scope;                      /* owned by the arena */
+        bool learning;                            /* the first walk: only names are learnt */
+        unsigned branch;                          /* depth of what may not happen */
         TSTreeCursor cursors[UNIT_DEPTH_MAX + 1]; /* of the walks, by depth of the unit */
         unsigned cursor_count;
-        unsigned pick;       /* which meaning of a name with several is taken */
-        bool more;           /* there is a further one */
+        unsigned pick; /* which meaning of a name with several is taken */
+        bool more;     /* there is a further one */
         unsigned value_depth;
-        unsigned units;      /* parsed so far */
+        unsigned units;        /* parsed so far */
         struct tables *tables; /* roles and fields of each grammar used */
-        TSTree **trees;       /* owned: all that were parsed */
+        TSTree **trees;        /* owned: all that were parsed */
         size_t tree_count, tree_capacity;
-        TSParser *parser;    /* owned */
-        TSQuery *query;      /* owned: the one that runs, or NULL */
+        TSParser *parser;            /* owned */
+        TSQuery *query;              /* owned: the one that runs, or NULL */
         TSQueryCursor *query_cursor; /* owned, or NULL */
-        bool skipped;        /* given up */
-        struct error *err;   /* of rules that cannot be used */
+        bool skipped;                /* given up */
+        struct error *err;           /* of rules that cannot be used */
 };
 
 /* What is asked. */
@@ -167,9 +167,19 @@ static inline enum role unit_role(const struct unit *unit, TSNode node)
         /* The symbol of an error is beyond all others. */
         return symbol < unit->symbol_count ? (enum role)unit->roles[symbol] : ROLE_NONE;
 }
+/* Named children; a null node has none. */
+static inline uint32_t node_count(TSNode node)
+{
+        return ts_node_is_null(node) ? 0 : ts_node_named_child_count(node);
+}
+static inline TSNode node_child(TSNode node, uint32_t index)
+{
+        return ts_node_is_null(node) ? node : ts_node_named_child(node, index);
+}
 /* The node's field of the role's table, or a null node. */
 TSNode unit_field(const struct unit *unit, TSNode node, unsigned field);
 TSNode unit_named(const struct unit *unit, TSNode node, const char *field);
+/* The source of the node; empty for a null node. */
 const char *unit_text(const struct unit *unit, TSNode node, size_t *ret_length);
 bool unit_is(TSNode node, const char *kind);
 

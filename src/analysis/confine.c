@@ -59,9 +59,12 @@ static const struct {
         int resource;
         rlim_t most;
 } limits[] = {
-        { RLIMIT_CPU, ANALYZE_CPU_SECONDS + 1 }, { RLIMIT_AS, ANALYZE_MEMORY_MAX },
-        { RLIMIT_CORE, 0 },                  { RLIMIT_FSIZE, 0 },
-        { RLIMIT_NPROC, 0 },                 { RLIMIT_NOFILE, 0 },
+        { RLIMIT_CPU, ANALYZE_CPU_SECONDS + 1 },
+        { RLIMIT_AS, ANALYZE_MEMORY_MAX },
+        { RLIMIT_CORE, 0 },
+        { RLIMIT_FSIZE, 0 },
+        { RLIMIT_NPROC, 0 },
+        { RLIMIT_NOFILE, 0 },
 };
 
 int confine_self(void)

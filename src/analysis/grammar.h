@@ -16,34 +16,34 @@ struct unit;
 /* What a node is to us. The fields in the table are named in this order. */
 enum role {
         ROLE_NONE,
-        ROLE_IDENTIFIER,  /* a name */
-        ROLE_MEMBER,      /* object, name */
-        ROLE_INDEX,       /* object, index */
-        ROLE_CALL,        /* function, arguments */
-        ROLE_METHOD,      /* object, name, arguments: a call in one node */
-        ROLE_STRING,      /* text with its quotes */
-        ROLE_STRINGS,     /* strings side by side */
-        ROLE_CONCAT,      /* left, right, operator */
-        ROLE_WRAP,        /* means its first named child, or the field */
-        ROLE_LAST,        /* means its last named child */
-        ROLE_LIST,        /* a literal list */
-        ROLE_BIND,        /* name, value: of this scope */
-        ROLE_ASSIGN,      /* name, value: of this scope or one around it */
-        ROLE_DEFINE,      /* name: a function or class that is the program's own; parameters */
-        ROLE_LAMBDA,      /* a function without a name; parameters */
-        ROLE_PARAMETERS,  /* names right within are bound, not used */
-        ROLE_GLOBAL,      /* names of the file's own scope */
-        ROLE_SKIP,        /* nothing in it counts */
-        ROLE_BRANCH,      /* what is in it may not happen */
-        ROLE_IMPORT,      /* the grammar's import() */
+        ROLE_IDENTIFIER, /* a name */
+        ROLE_MEMBER,     /* object, name */
+        ROLE_INDEX,      /* object, index */
+        ROLE_CALL,       /* function, arguments */
+        ROLE_METHOD,     /* object, name, arguments: a call in one node */
+        ROLE_STRING,     /* text with its quotes */
+        ROLE_STRINGS,    /* strings side by side */
+        ROLE_CONCAT,     /* left, right, operator */
+        ROLE_WRAP,       /* means its first named child, or the field */
+        ROLE_LAST,       /* means its last named child */
+        ROLE_LIST,       /* a literal list */
+        ROLE_BIND,       /* name, value: of this scope */
+        ROLE_ASSIGN,     /* name, value: of this scope or one around it */
+        ROLE_DEFINE,     /* name: a function or class that is the program's own; parameters */
+        ROLE_LAMBDA,     /* a function without a name; parameters */
+        ROLE_PARAMETERS, /* names right within are bound, not used */
+        ROLE_GLOBAL,     /* names of the file's own scope */
+        ROLE_SKIP,       /* nothing in it counts */
+        ROLE_BRANCH,     /* what is in it may not happen */
+        ROLE_IMPORT,     /* the grammar's import() */
         ROLE_COMMENT,
         ROLE_INTERPOLATION, /* code within a string */
-        ROLE_COMMAND,     /* shell: a simple command */
-        ROLE_VARIABLE,    /* shell: $x */
-        ROLE_WORD,        /* shell: a bare word with its escapes */
-        ROLE_REDIRECTED,  /* shell: a statement with redirections */
-        ROLE_PIPELINE,    /* shell */
-        ROLE_TOKENS,      /* tokens of a macro, not parsed further */
+        ROLE_COMMAND,       /* shell: a simple command */
+        ROLE_VARIABLE,      /* shell: $x */
+        ROLE_WORD,          /* shell: a bare word with its escapes */
+        ROLE_REDIRECTED,    /* shell: a statement with redirections */
+        ROLE_PIPELINE,      /* shell */
+        ROLE_TOKENS,        /* tokens of a macro, not parsed further */
         ROLES
 };
 
@@ -79,14 +79,14 @@ struct grammar_known {
 };
 
 struct grammar {
-        const char *name;                /* of the language in languages/ */
+        const char *name; /* of the language in languages/ */
         const TSLanguage *(*language)(void);
-        const char *const *rule_folders; /* ends with NULL */
-        const struct grammar_role *roles; /* ends with one without a kind */
+        const char *const *rule_folders;   /* ends with NULL */
+        const struct grammar_role *roles;  /* ends with one without a kind */
         const struct grammar_known *known; /* ends with one without a name; or NULL */
-        const char *const *transparent;  /* first parts of names that mean nothing, or NULL */
-        const char *const *suffixes;     /* last parts that mean nothing: ".call"; or NULL */
-        const char *separators;          /* what else than "." separates names: ":"; or NULL */
+        const char *const *transparent;    /* first parts of names that mean nothing, or NULL */
+        const char *const *suffixes;       /* last parts that mean nothing: ".call"; or NULL */
+        const char *separators;            /* what else than "." separates names: ":"; or NULL */
         void (*import)(struct analysis *analysis, const struct unit *unit, TSNode node);
 };
 

@@ -28,8 +28,8 @@ static void define_macro(struct analysis *analysis, const struct unit *unit, TSN
                         rest = i;
                 }
         if (rest > 0 && length < NAME_SHOWN_MAX && rest < NAME_SHOWN_MAX)
-                scope_bind(analysis, text, length,
-                           value_name(analysis, unit, meaning, rest, false), 0);
+                scope_bind(analysis, text, length, value_name(analysis, unit, meaning, rest, false),
+                           0);
 }
 
 static void include_c(struct analysis *analysis, const struct unit *unit, TSNode node)
@@ -94,15 +94,9 @@ static const struct grammar_role roles[] = {
 };
 
 static const struct grammar_known known[] = {
-        { "system", KNOWN_SHELL },
-        { "popen", KNOWN_SHELL },
-        { "execl", KNOWN_COMMAND },
-        { "execlp", KNOWN_COMMAND },
-        { "execle", KNOWN_COMMAND },
-        { "execv", KNOWN_COMMAND },
-        { "execvp", KNOWN_COMMAND },
-        { "execve", KNOWN_COMMAND },
-        { "dlsym", KNOWN_NAME_SECOND },
+        { "system", KNOWN_SHELL },   { "popen", KNOWN_SHELL },    { "execl", KNOWN_COMMAND },
+        { "execlp", KNOWN_COMMAND }, { "execle", KNOWN_COMMAND }, { "execv", KNOWN_COMMAND },
+        { "execvp", KNOWN_COMMAND }, { "execve", KNOWN_COMMAND }, { "dlsym", KNOWN_NAME_SECOND },
         { NULL, KNOWN_NOTHING },
 };
 

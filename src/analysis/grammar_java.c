@@ -6,13 +6,13 @@ const TSLanguage *tree_sitter_java(void);
 
 static void import_java(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
         struct value path = { 0 };
         bool all = false;
         const char *dot;
 
         for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_named_child(node, i);
+                TSNode child = node_child(node, i);
                 size_t length;
                 const char *text = unit_text(unit, child, &length);
 

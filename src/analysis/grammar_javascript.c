@@ -18,10 +18,10 @@ static void bind_node(struct analysis *analysis, const struct unit *unit, TSNode
 static void import_members(struct analysis *analysis, const struct unit *unit, TSNode list,
                            struct value module)
 {
-        uint32_t count = ts_node_named_child_count(list);
+        uint32_t count = node_count(list);
 
         for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_named_child(list, i);
+                TSNode child = node_child(list, i);
                 TSNode name = unit_named(unit, child, "name");
                 TSNode alias = unit_named(unit, child, "alias");
                 const char *text;
@@ -43,15 +43,15 @@ static void import_members(struct analysis *analysis, const struct unit *unit, T
 static void import_clause(struct analysis *analysis, const struct unit *unit, TSNode clause,
                           struct value module)
 {
-        uint32_t count = ts_node_named_child_count(clause);
+        uint32_t count = node_count(clause);
 
         for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_named_child(clause, i);
+                TSNode child = node_child(clause, i);
 
                 if (unit_role(unit, child) == ROLE_IDENTIFIER)
                         bind_node(analysis, unit, child, module);
                 else if (unit_is(child, "namespace_import"))
-                        bind_node(analysis, unit, ts_node_named_child(child, 0), module);
+                        bind_node(analysis, unit, node_child(child, 0), module);
                 else if (unit_is(child, "named_imports"))
                         import_members(analysis, unit, child, module);
         }
@@ -60,13 +60,13 @@ static void import_clause(struct analysis *analysis, const struct unit *unit, TS
 static void import_javascript(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         TSNode source = unit_named(unit, node, "source");
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
         struct value module;
 
         /* import x = require("y") of TypeScript has both in a clause. */
         for (uint32_t i = 0; i < count && ts_node_is_null(source); i++)
-                if (unit_is(ts_node_named_child(node, i), "import_require_clause"))
-                        source = unit_named(unit, ts_node_named_child(node, i), "source");
+                if (unit_is(node_child(node, i), "import_require_clause"))
+                        source = unit_named(unit, node_child(node, i), "source");
         if (ts_node_is_null(source))
                 return;
         module = value_of(analysis, unit, source);
@@ -79,12 +79,12 @@ static void import_javascript(struct analysis *analysis, const struct unit *unit
         module.kind = VALUE_NAME;
         match_import(analysis, unit, node, module, NULL, 0);
         for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_named_child(node, i);
+                TSNode child = node_child(node, i);
 
                 if (unit_is(child, "import_clause"))
                         import_clause(analysis, unit, child, module);
                 else if (unit_is(child, "import_require_clause"))
-                        bind_node(analysis, unit, ts_node_named_child(child, 0), module);
+                        bind_node(analysis, unit, node_child(child, 0), module);
         }
 }
 
@@ -171,11 +171,10 @@ static const struct grammar_known known[] = {
 
 #define JAVASCRIPT                                                                                 \
         .rule_folders = (const char *const[]){ "javascript", NULL }, .roles = roles,               \
-        .known = known,                                                                            \
-        .transparent = (const char *const[]){ "globalThis.", "window.", "global.", "self.",        \
-                                              "node:",       NULL },                               \
-        .suffixes = (const char *const[]){ ".call", ".apply", ".bind", ".bind()", ".default",     \
-                                           NULL },                                                 \
+        .known = known, .transparent = (const char *const[]){ "globalThis.", "window.", "global.", \
+                                                              "self.",       "node:",   NULL },    \
+        .suffixes =                                                                                \
+                (const char *const[]){ ".call", ".apply", ".bind", ".bind()", ".default", NULL },  \
         .import = import_javascript
 
 const struct grammar grammar_javascript = {

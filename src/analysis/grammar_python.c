@@ -39,10 +39,10 @@ static void import_one(struct analysis *analysis, const struct unit *unit, TSNod
         else if (!strchr(module.text, '.'))
                 bind_module(analysis, unit, node, module);
         else
-                scope_bind(analysis, module.text, strcspn(module.text, "."),
-                           value_name(analysis, unit, module.text, strcspn(module.text, "."),
-                                      false),
-                           ts_node_start_byte(node));
+                scope_bind(
+                        analysis, module.text, strcspn(module.text, "."),
+                        value_name(analysis, unit, module.text, strcspn(module.text, "."), false),
+                        ts_node_start_byte(node));
 }
 
 /* from module import name as alias */
@@ -62,7 +62,7 @@ static void import_name(struct analysis *analysis, const struct unit *unit, TSNo
 static void import_python(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         TSNode from = unit_named(unit, node, "module_name");
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
         struct value module = { 0 };
 
         if (unit_is(node, "future_import_statement"))
@@ -70,7 +70,7 @@ static void import_python(struct analysis *analysis, const struct unit *unit, TS
         if (!ts_node_is_null(from))
                 module = dotted(analysis, unit, from);
         for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_named_child(node, i);
+                TSNode child = node_child(node, i);
 
                 if (!ts_node_is_null(from) && ts_node_eq(child, from))
                         continue;

@@ -44,8 +44,8 @@ static void use_tree(struct analysis *analysis, const struct unit *unit, TSNode 
                 whole = ts_node_is_null(path) || unit_is(node, "use_list")
                                 ? outer
                                 : path_of(analysis, unit, path, outer);
-                for (uint32_t i = 0; i < ts_node_named_child_count(items) && i < 256; i++)
-                        use_tree(analysis, unit, ts_node_named_child(items, i), whole, depth + 1);
+                for (uint32_t i = 0; i < node_count(items) && i < 256; i++)
+                        use_tree(analysis, unit, node_child(items, i), whole, depth + 1);
                 return;
         }
         if (unit_is(node, "use_as_clause") && !ts_node_is_null(path)) {
@@ -57,9 +57,8 @@ static void use_tree(struct analysis *analysis, const struct unit *unit, TSNode 
                 return;
         }
         if (unit_is(node, "use_wildcard")) {
-                whole = ts_node_named_child_count(node)
-                                ? path_of(analysis, unit, ts_node_named_child(node, 0), outer)
-                                : outer;
+                whole = node_count(node) ? path_of(analysis, unit, node_child(node, 0), outer)
+                                         : outer;
                 match_import(analysis, unit, node, whole, NULL, 0);
                 scope_add_wildcard(analysis, whole.text);
                 return;

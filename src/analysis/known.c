@@ -26,9 +26,9 @@ TSNode known_argument(const struct unit *unit, TSNode arguments, unsigned index)
                 return arguments;
         if (unit_role(unit, arguments) == ROLE_STRING) /* eval`code` */
                 return index == 0 ? arguments : (TSNode){ 0 };
-        count = ts_node_named_child_count(arguments);
+        count = node_count(arguments);
         for (uint32_t i = 0; i < count && i < index + 8; i++) {
-                TSNode child = ts_node_named_child(arguments, i);
+                TSNode child = node_child(arguments, i);
 
                 if (unit_role(unit, child) == ROLE_COMMENT)
                         continue;
@@ -53,14 +53,14 @@ static struct value argument_value(struct analysis *analysis, const struct unit 
 
 static struct value characters(struct analysis *analysis, const struct unit *unit, TSNode arguments)
 {
-        uint32_t count = ts_node_is_null(arguments) ? 0 : ts_node_named_child_count(arguments);
+        uint32_t count = ts_node_is_null(arguments) ? 0 : node_count(arguments);
         char text[64];
         size_t used = 0, length;
 
         if (count > sizeof(text))
                 return unknown;
         for (uint32_t i = 0; i < count; i++) {
-                const char *digits = unit_text(unit, ts_node_named_child(arguments, i), &length);
+                const char *digits = unit_text(unit, node_child(arguments, i), &length);
                 unsigned long number;
 
                 if (length == 0 || length > 8 || !isdigit((unsigned char)digits[0]))
@@ -104,9 +104,7 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
         }
         case KNOWN_NAMESPACE:
                 first = argument_value(analysis, unit, arguments, 0);
-                return first.kind == VALUE_NAME
-                               ? first
-                               : (struct value){ VALUE_NAME, true, "", 0 };
+                return first.kind == VALUE_NAME ? first : (struct value){ VALUE_NAME, true, "", 0 };
         case KNOWN_SAME:
                 return argument_value(analysis, unit, arguments, 0);
         case KNOWN_CHARACTERS:
@@ -175,20 +173,28 @@ static struct value mapped(struct analysis *analysis, struct value text, int (*m
         return (struct value){ VALUE_TEXT, true, out, text.length };
 }
 
-enum text_method { METHOD_JOIN, METHOD_REPLACE, METHOD_LOWER, METHOD_UPPER, METHOD_REVERSE, METHOD_SAME, METHOD_CONCAT };
+enum text_method {
+        METHOD_JOIN,
+        METHOD_REPLACE,
+        METHOD_LOWER,
+        METHOD_UPPER,
+        METHOD_REVERSE,
+        METHOD_SAME,
+        METHOD_CONCAT
+};
 
 static const struct {
         const char *name;
         enum text_method method;
 } text_methods[] = {
-        { "join", METHOD_JOIN },       { "replace", METHOD_REPLACE },
+        { "join", METHOD_JOIN },          { "replace", METHOD_REPLACE },
         { "replaceAll", METHOD_REPLACE }, { "lower", METHOD_LOWER },
-        { "toLowerCase", METHOD_LOWER }, { "upper", METHOD_UPPER },
-        { "toUpperCase", METHOD_UPPER }, { "reverse", METHOD_REVERSE },
-        { "split", METHOD_SAME },      { "strip", METHOD_SAME },
-        { "trim", METHOD_SAME },       { "encode", METHOD_SAME },
-        { "decode", METHOD_SAME },     { "toString", METHOD_SAME },
-        { "to_string", METHOD_SAME },  { "into", METHOD_SAME },
+        { "toLowerCase", METHOD_LOWER },  { "upper", METHOD_UPPER },
+        { "toUpperCase", METHOD_UPPER },  { "reverse", METHOD_REVERSE },
+        { "split", METHOD_SAME },         { "strip", METHOD_SAME },
+        { "trim", METHOD_SAME },          { "encode", METHOD_SAME },
+        { "decode", METHOD_SAME },        { "toString", METHOD_SAME },
+        { "to_string", METHOD_SAME },     { "into", METHOD_SAME },
         { "concat", METHOD_CONCAT },
 };
 
@@ -199,9 +205,8 @@ static struct value apply_method(struct analysis *analysis, const struct unit *u
 
         switch (method) {
         case METHOD_JOIN: /* "".join([...]) of Python; of a text that was split, itself */
-                return unit_role(unit, first) == ROLE_LIST
-                               ? value_join(analysis, unit, first, text)
-                               : text;
+                return unit_role(unit, first) == ROLE_LIST ? value_join(analysis, unit, first, text)
+                                                           : text;
         case METHOD_REPLACE:
                 return replaced(analysis, text, argument_value(analysis, unit, arguments, 0),
                                 argument_value(analysis, unit, arguments, 1));
@@ -278,7 +283,7 @@ static void command_effect(struct analysis *analysis, const struct unit *unit, T
                         unit_within(analysis, unit, node, &grammar_shell, all.text, all.length);
                         return;
                 }
-                first = ts_node_named_child(first, 0);
+                first = node_child(first, 0);
         }
         name = value_of(analysis, unit, first);
         if (name.kind == VALUE_TEXT)

@@ -6,14 +6,26 @@
 
 /* Policy's own lists, as rules. */
 static const struct rule policy_rules[RULE_LISTS] = {
-        [LIST_IMPORTS] = { "policy.import", SEVERITY_HIGH, "the policy forbids this import",
-                           "do without it, or have the policy changed", { NULL } },
-        [LIST_FUNCTIONS] = { "policy.function", SEVERITY_HIGH, "the policy forbids this function",
-                             "do without it, or have the policy changed", { NULL } },
-        [LIST_COMMANDS] = { "policy.command", SEVERITY_HIGH, "the policy forbids this command",
-                            "do without it, or have the policy changed", { NULL } },
-        [LIST_PATTERNS] = { "policy.pattern", SEVERITY_HIGH, "the policy forbids this pattern",
-                            "do without it, or have the policy changed", { NULL } },
+        [LIST_IMPORTS] = { "policy.import",
+                           SEVERITY_HIGH,
+                           "the policy forbids this import",
+                           "do without it, or have the policy changed",
+                           { NULL } },
+        [LIST_FUNCTIONS] = { "policy.function",
+                             SEVERITY_HIGH,
+                             "the policy forbids this function",
+                             "do without it, or have the policy changed",
+                             { NULL } },
+        [LIST_COMMANDS] = { "policy.command",
+                            SEVERITY_HIGH,
+                            "the policy forbids this command",
+                            "do without it, or have the policy changed",
+                            { NULL } },
+        [LIST_PATTERNS] = { "policy.pattern",
+                            SEVERITY_HIGH,
+                            "the policy forbids this pattern",
+                            "do without it, or have the policy changed",
+                            { NULL } },
 };
 
 bool match_is_policy(const struct rule *rule)
@@ -191,8 +203,8 @@ static const struct rule *find_module(const struct analysis *analysis, const cha
                 if (length > 0)
                         length--;
                 if (length > 0) {
-                        void **slot = names_find(&analysis->watches[LIST_IMPORTS].exact, name,
-                                                 length);
+                        void **slot =
+                                names_find(&analysis->watches[LIST_IMPORTS].exact, name, length);
 
                         rule = slot ? *slot : NULL;
                 }

@@ -9,7 +9,8 @@
  *   lists      { imports, functions, commands, patterns }: what the policy forbids
  *   rules      further rule files: [ { name, language, yaml, queries } ]
  *
- * The report is { "files": [ the object of report.c for each ] }, or { "error": "..." } where a rule is wrong.
+ * The report is { "files": [ the object of report.c for each ] }, or { "error": "..." } where a
+ * rule is wrong.
  */
 #ifndef ANALYSIS_ORDER_H
 #define ANALYSIS_ORDER_H
@@ -18,12 +19,12 @@
 
 enum {
         ANALYZE_SOCKET = 3,
-        ANALYZE_FDS = 2,                    /* the source, the order */
-        ANALYZE_SOURCE_MAX = 4 << 20,       /* larger source is skipped */
-        ANALYZE_ORDER_MAX = 8 << 20,        /* bytes of the order file */
-        ANALYZE_REPORT_MAX = 4 << 20,       /* bytes of the report */
-        ANALYZE_CPU_SECONDS = 5,            /* then the kernel ends it */
-        ANALYZE_MEMORY_MAX = 1536 << 20,    /* bytes of address space */
+        ANALYZE_FDS = 2,                 /* the source, the order */
+        ANALYZE_SOURCE_MAX = 4 << 20,    /* larger source is skipped */
+        ANALYZE_ORDER_MAX = 8 << 20,     /* bytes of the order file */
+        ANALYZE_REPORT_MAX = 4 << 20,    /* bytes of the report */
+        ANALYZE_CPU_SECONDS = 5,         /* then the kernel ends it */
+        ANALYZE_MEMORY_MAX = 1536 << 20, /* bytes of address space */
         ANALYZE_MAGIC = 0x5ba7a1e5
 };
 

@@ -41,7 +41,8 @@ static json_t *line_of(const struct analysis *analysis, uint32_t row)
                 return json_string("");
         start = analysis->lines[row];
         end = row + 1 < analysis->line_count ? analysis->lines[row + 1] : analysis->length;
-        while (end > start && (analysis->source[end - 1] == '\n' || analysis->source[end - 1] == '\r'))
+        while (end > start &&
+               (analysis->source[end - 1] == '\n' || analysis->source[end - 1] == '\r'))
                 end--;
         return report_string(analysis->source + start, end - start, LINE_SHOWN_MAX);
 }
@@ -110,11 +111,10 @@ void report_error(struct analysis *analysis, const struct unit *unit, TSNode nod
                 shown = shown < line ? shown : line;
                 (void)snprintf(text, sizeof(text), "'%.*s' does not fit here", (int)shown, source);
         }
-        (void)json_array_append_new(
-                analysis->errors,
-                json_pack("{s:I, s:I, s:o}", "line", (json_int_t)start.row + 1, "column",
-                          (json_int_t)start.column + 1, "message",
-                          report_string(text, strlen(text), sizeof(text))));
+        (void)json_array_append_new(analysis->errors,
+                                    json_pack("{s:I, s:I, s:o}", "line", (json_int_t)start.row + 1,
+                                              "column", (json_int_t)start.column + 1, "message",
+                                              report_string(text, strlen(text), sizeof(text))));
 }
 
 static int compare(const void *a, const void *b)
@@ -131,19 +131,18 @@ static int compare(const void *a, const void *b)
 static json_t *finding_value(const struct analysis *analysis, const struct finding *finding)
 {
         const struct place *place = &finding->place;
-        uint32_t end = place->end.row == place->start.row ? place->end.column
-                                                          : place->start.column + 1;
+        uint32_t end =
+                place->end.row == place->start.row ? place->end.column : place->start.column + 1;
 
-        return json_pack(
-                "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:s, s:s, s:b, s:b}", "rule",
-                finding->rule->id, "severity", severity_names[finding->rule->severity], "kind",
-                kind_names[finding->list], "what",
-                report_string(finding->what, strlen(finding->what), NAME_SHOWN_MAX), "line",
-                (json_int_t)place->start.row + 1, "column", (json_int_t)place->start.column + 1,
-                "end_column", (json_int_t)end + 1, "source", line_of(analysis, place->start.row),
-                "sentence", finding->rule->sentence, "recommendation",
-                finding->rule->recommendation, "guess", (int)finding->guess, "policy",
-                (int)finding->policy);
+        return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:s, s:s, s:b, s:b}", "rule",
+                         finding->rule->id, "severity", severity_names[finding->rule->severity],
+                         "kind", kind_names[finding->list], "what",
+                         report_string(finding->what, strlen(finding->what), NAME_SHOWN_MAX),
+                         "line", (json_int_t)place->start.row + 1, "column",
+                         (json_int_t)place->start.column + 1, "end_column", (json_int_t)end + 1,
+                         "source", line_of(analysis, place->start.row), "sentence",
+                         finding->rule->sentence, "recommendation", finding->rule->recommendation,
+                         "guess", (int)finding->guess, "policy", (int)finding->policy);
 }
 
 json_t *analysis_skipped(const char *reason)
@@ -167,14 +166,13 @@ json_t *report_whole(struct analysis *analysis)
                 slot = names_put(&analysis->arena, &said, finding->rule->id,
                                  strlen(finding->rule->id));
                 if (!*slot)
-                        (void)json_array_append_new(reasons,
-                                                    json_string(finding->rule->sentence));
+                        (void)json_array_append_new(reasons, json_string(finding->rule->sentence));
                 *slot = analysis;
         }
         return json_pack("{s:s, s:n, s:s, s:s, s:o, s:o, s:I, s:O, s:O, s:O, s:O}", "state", "done",
                          "reason", "language", analysis->grammar->name, "risk",
                          severity_names[risk], "reasons", reasons, "findings", findings, "dropped",
-                         (json_int_t)analysis->dropped, "imports", analysis->imports.items,
-                         "calls", analysis->calls.items, "commands", analysis->commands.items,
+                         (json_int_t)analysis->dropped, "imports", analysis->imports.items, "calls",
+                         analysis->calls.items, "commands", analysis->commands.items,
                          "syntax_errors", analysis->errors);
 }

@@ -29,8 +29,8 @@ enum rule_list { LIST_IMPORTS, LIST_FUNCTIONS, LIST_COMMANDS, LIST_PATTERNS, RUL
 struct rule {
         const char *id;
         enum severity severity;
-        const char *sentence;            /* what the code does: "starts other programs" */
-        const char *recommendation;      /* what to do instead */
+        const char *sentence;                 /* what the code does: "starts other programs" */
+        const char *recommendation;           /* what to do instead */
         const char *const *lists[RULE_LISTS]; /* each ends with NULL; or NULL */
 };
 

@@ -160,11 +160,11 @@ static int read_rules(struct reader *reader)
         if (!loaded->rules)
                 return error_set_nomem(reader->err);
         for (; loaded->count < count; loaded->count++) {
-                int r = read_rule(reader,
-                                  yaml_document_get_node(
-                                          &reader->document,
-                                          root->data.sequence.items.start[loaded->count]),
-                                  &loaded->rules[loaded->count]);
+                int r = read_rule(
+                        reader,
+                        yaml_document_get_node(&reader->document,
+                                               root->data.sequence.items.start[loaded->count]),
+                        &loaded->rules[loaded->count]);
 
                 if (r < 0)
                         return r;
@@ -188,8 +188,8 @@ int rules_load_yaml(const char *text, size_t length, const char *name,
         if (length > RULE_FILE_MAX) {
                 r = error_set(err, SBX_EINVAL, "%s: larger than %d KiB", name, RULE_FILE_MAX >> 10);
         } else if (!yaml_parser_load(&parser, &reader.document)) {
-                r = error_set(err, SBX_EINVAL, "%s:%zu:%zu: %s", name,
-                              parser.problem_mark.line + 1, parser.problem_mark.column + 1,
+                r = error_set(err, SBX_EINVAL, "%s:%zu:%zu: %s", name, parser.problem_mark.line + 1,
+                              parser.problem_mark.column + 1,
                               parser.problem ? parser.problem : "not valid YAML");
         } else {
                 r = read_rules(&reader);

@@ -57,8 +57,7 @@ void scope_bind(struct analysis *analysis, const char *name, size_t length, stru
         if (length == 0 || analysis->learning != (level == 0))
                 return;
         binding = arena_alloc(&analysis->arena, sizeof(*binding));
-        binding->slot =
-                (struct binding **)names_put(&analysis->arena, &scope->names, name, length);
+        binding->slot = (struct binding **)names_put(&analysis->arena, &scope->names, name, length);
         binding->older = *binding->slot;
         binding->value = value;
         binding->level = level;

@@ -16,7 +16,7 @@ struct binding {
 };
 
 struct scope {
-        struct names names; /* to struct binding, the latest first */
+        struct names names;   /* to struct binding, the latest first */
         struct names globals; /* names that functions said are the file's own */
         struct binding **log; /* in the order of binding, so that a scope can be left */
         size_t log_count, log_capacity;

@@ -139,8 +139,7 @@ static void named_command(struct analysis *analysis, const struct unit *unit, TS
                 return;
         }
         if (shell_is(name, ".") || shell_is(name, "source")) {
-                if (at + 1 < words->count &&
-                    unit_is(words->nodes[at + 1], "process_substitution"))
+                if (at + 1 < words->count && unit_is(words->nodes[at + 1], "process_substitution"))
                         match_command(analysis, unit, node, code_from_elsewhere,
                                       strlen(code_from_elsewhere), false);
                 return;
@@ -198,7 +197,7 @@ void shell_command(struct analysis *analysis, const struct unit *unit, TSNode no
 {
         struct shell_words words;
         TSNode text = { 0 };
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
 
         for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
                 analysis->pick = pick;
@@ -217,8 +216,8 @@ void shell_command(struct analysis *analysis, const struct unit *unit, TSNode no
         }
         /* bash <<< "code" */
         for (uint32_t i = 0; i < count && i < SHELL_WORDS_MAX; i++)
-                if (unit_is(ts_node_named_child(node, i), "herestring_redirect"))
-                        text = ts_node_named_child(ts_node_named_child(node, i), 0);
+                if (unit_is(node_child(node, i), "herestring_redirect"))
+                        text = node_child(node_child(node, i), 0);
         if (!ts_node_is_null(text) && shell_is_shell(analysis, words.values[0]))
                 parse_within(analysis, unit, node, value_of(analysis, unit, text));
 }
@@ -227,12 +226,12 @@ void shell_command(struct analysis *analysis, const struct unit *unit, TSNode no
 static TSNode reading_command(TSNode node)
 {
         for (unsigned i = 0; i < 8 && !ts_node_is_null(node) && !unit_is(node, "command"); i++) {
-                uint32_t count = ts_node_named_child_count(node);
+                uint32_t count = node_count(node);
 
                 if (unit_is(node, "redirected_statement"))
-                        node = ts_node_child_by_field_name(node, "body", 4);
+                        node = unit_named(NULL, node, "body");
                 else
-                        node = count ? ts_node_named_child(node, count - 1) : (TSNode){ 0 };
+                        node = count ? node_child(node, count - 1) : (TSNode){ 0 };
         }
         return node;
 }
@@ -258,29 +257,28 @@ static bool reads_code(struct analysis *analysis, const struct unit *unit, TSNod
         for (at++; at < words.count; at++)
                 if (words.values[at].kind != VALUE_TEXT || words.values[at].text[0] != '-')
                         return false;
-                else if (words.values[at].text[1] != '-' &&
-                         strchr(words.values[at].text, 'c'))
+                else if (words.values[at].text[1] != '-' && strchr(words.values[at].text, 'c'))
                         return false;
         return true;
 }
 
 void shell_redirected(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
-        uint32_t count = ts_node_named_child_count(node);
-        TSNode body = ts_node_child_by_field_name(node, "body", 4);
+        uint32_t count = node_count(node);
+        TSNode body = unit_named(NULL, node, "body");
 
         if (analysis->learning)
                 return;
         for (uint32_t i = 0; i < count && i < SHELL_WORDS_MAX; i++) {
-                TSNode redirect = ts_node_named_child(node, i), reader = reading_command(body);
+                TSNode redirect = node_child(node, i), reader = reading_command(body);
                 TSNode text = { 0 };
-                uint32_t parts = ts_node_named_child_count(redirect);
+                uint32_t parts = node_count(redirect);
                 size_t length;
 
                 if (!unit_is(redirect, "heredoc_redirect"))
                         continue;
                 for (uint32_t part = 0; part < parts && part < SHELL_WORDS_MAX; part++) {
-                        TSNode child = ts_node_named_child(redirect, part);
+                        TSNode child = node_child(redirect, part);
 
                         if (unit_is(child, "heredoc_body"))
                                 text = child;
@@ -334,13 +332,13 @@ static struct value piped(struct analysis *analysis, const struct shell_words *w
 
 void shell_pipeline(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
         struct value text = { VALUE_UNKNOWN, false, "", 0 };
 
         if (analysis->learning || count > SHELL_WORDS_MAX)
                 return;
         for (uint32_t i = 0; i < count; i++) {
-                TSNode command = ts_node_named_child(node, i);
+                TSNode command = node_child(node, i);
                 struct shell_words words;
 
                 if (i > 0 && reads_code(analysis, unit, reading_command(command)))

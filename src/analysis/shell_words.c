@@ -39,13 +39,13 @@ static struct value unescape(struct analysis *analysis, const char *text, size_t
 static struct value variable_value(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         struct value values[ALTERNATIVES_MAX], texts[ALTERNATIVES_MAX];
-        TSNode name = ts_node_named_child(node, 0);
+        TSNode name = node_child(node, 0);
         unsigned count, found = 0, pick;
         const char *text;
         size_t length;
 
         /* Only the plain form: ${x}, not ${x:-y} or ${x/a/b}. */
-        if (!unit_is(name, "variable_name") || ts_node_named_child_count(node) != 1)
+        if (!unit_is(name, "variable_name") || node_count(node) != 1)
                 return unknown;
         text = unit_text(unit, node, &length);
         if (length > 2 && text[1] == '{' &&
@@ -71,11 +71,11 @@ static struct value variable_value(struct analysis *analysis, const struct unit 
 static struct value substitution_value(struct analysis *analysis, const struct unit *unit,
                                        TSNode node)
 {
-        TSNode command = ts_node_named_child(node, 0);
+        TSNode command = node_child(node, 0);
         struct shell_words words;
         struct value text;
 
-        if (!unit_is(command, "command") || ts_node_named_child_count(node) != 1)
+        if (!unit_is(command, "command") || node_count(node) != 1)
                 return unknown;
         shell_words_of(analysis, unit, command, &words);
         if (words.count < 2 ||
@@ -90,12 +90,12 @@ static struct value substitution_value(struct analysis *analysis, const struct u
 static struct value parts_value(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         struct value all = { VALUE_TEXT, false, "", 0 };
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
 
         for (uint32_t i = 0; i < count && all.kind == VALUE_TEXT; i++)
                 all = count > 512 ? unknown
                                   : joined(analysis, all,
-                                           value_of(analysis, unit, ts_node_named_child(node, i)));
+                                           value_of(analysis, unit, node_child(node, i)));
         return all;
 }
 
@@ -115,7 +115,7 @@ struct value shell_word(struct analysis *analysis, const struct unit *unit, TSNo
         if (unit_is(node, "string") || unit_is(node, "concatenation"))
                 return parts_value(analysis, unit, node);
         if (unit_is(node, "translated_string") || unit_is(node, "command_name"))
-                return value_of(analysis, unit, ts_node_named_child(node, 0));
+                return value_of(analysis, unit, node_child(node, 0));
         if (unit_is(node, "simple_expansion") || unit_is(node, "expansion"))
                 return variable_value(analysis, unit, node);
         if (unit_is(node, "command_substitution"))
@@ -126,11 +126,11 @@ struct value shell_word(struct analysis *analysis, const struct unit *unit, TSNo
 void shell_words_of(struct analysis *analysis, const struct unit *unit, TSNode command,
                     struct shell_words *ret_words)
 {
-        uint32_t count = ts_node_named_child_count(command);
+        uint32_t count = node_count(command);
 
         ret_words->count = 0;
         for (uint32_t i = 0; i < count && ret_words->count < SHELL_WORDS_MAX; i++) {
-                TSNode child = ts_node_named_child(command, i);
+                TSNode child = node_child(command, i);
 
                 if (unit_is(child, "variable_assignment") || unit_is(child, "file_redirect") ||
                     unit_is(child, "herestring_redirect") || unit_is(child, "comment") ||

@@ -198,7 +198,7 @@ struct value text_of_string(struct analysis *analysis, const struct unit *unit, 
         size_t length, at;
         const char *text = unit_text(unit, node, &length);
         struct quoted quoted = find_quotes(text, length);
-        uint32_t base = ts_node_start_byte(node), count = ts_node_named_child_count(node);
+        uint32_t base = ts_node_start_byte(node), count = node_count(node);
         bool guess = false;
 
         if (length > VALUE_BYTES_MAX)
@@ -207,12 +207,12 @@ struct value text_of_string(struct analysis *analysis, const struct unit *unit, 
                 quoted.raw = true;
         at = quoted.start;
         for (uint32_t i = 0; i < count && count < 64; i++) {
-                TSNode child = ts_node_named_child(node, i);
+                TSNode child = node_child(node, i);
                 struct value inner;
 
                 if (unit_role(unit, child) != ROLE_INTERPOLATION)
                         continue;
-                inner = value_of(analysis, unit, ts_node_named_child(child, 0));
+                inner = value_of(analysis, unit, node_child(child, 0));
                 if (inner.kind != VALUE_TEXT)
                         return (struct value){ 0 };
                 guess = true;
@@ -282,7 +282,7 @@ static uint32_t plain_letter(uint32_t c)
         if (c >= 0x1d7ce && c <= 0x1d7ff)
                 return '0' + (c - 0x1d7ce) % 10;
         if (c >= 0x2090 && c <= 0x209c)
-                return (uint32_t)"aeoxahklmnpst"[c - 0x2090];
+                return (uint32_t) "aeoxahklmnpst"[c - 0x2090];
         return c == 0x17f ? 's' : c == 0xaa ? 'a' : c == 0xba ? 'o' : c;
 }
 

@@ -168,8 +168,8 @@ static void match_text(struct analysis *analysis, const struct watch_glob *watch
         size_t length = strlen(pattern), at = 0;
 
         while (length && at + length <= analysis->length) {
-                const char *found = memmem(analysis->source + at, analysis->length - at, pattern,
-                                           length);
+                const char *found =
+                        memmem(analysis->source + at, analysis->length - at, pattern, length);
 
                 if (!found)
                         return;

@@ -48,8 +48,8 @@ static struct tables *tables_of(struct analysis *analysis, const struct grammar 
         tables->roles = arena_alloc(&analysis->arena, count + 1);
         tables->fields = arena_alloc(&analysis->arena, (count + 1) * sizeof(*tables->fields));
         for (const struct grammar_role *role = grammar->roles; role->kind; role++) {
-                TSSymbol symbol = ts_language_symbol_for_name(
-                        language, role->kind, (uint32_t)strlen(role->kind), true);
+                TSSymbol symbol = ts_language_symbol_for_name(language, role->kind,
+                                                              (uint32_t)strlen(role->kind), true);
 
                 if (symbol == 0 || symbol >= count)
                         continue;
@@ -124,20 +124,23 @@ struct place unit_place(const struct unit *unit, TSNode node)
 
 TSNode unit_field(const struct unit *unit, TSNode node, unsigned field)
 {
-        TSSymbol symbol = ts_node_symbol(node);
+        TSSymbol symbol = ts_node_is_null(node) ? 0 : ts_node_symbol(node);
         TSFieldId id = symbol < unit->symbol_count ? unit->fields[symbol][field] : 0;
 
-        return id ? ts_node_child_by_field_id(node, id) : (TSNode){ 0 };
+        return id && !ts_node_is_null(node) ? ts_node_child_by_field_id(node, id) : (TSNode){ 0 };
 }
 
 TSNode unit_named(const struct unit *unit, TSNode node, const char *field)
 {
-        return ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
+        return ts_node_is_null(node)
+                       ? node
+                       : ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
 }
 
 const char *unit_text(const struct unit *unit, TSNode node, size_t *ret_length)
 {
-        uint32_t start = ts_node_start_byte(node), end = ts_node_end_byte(node);
+        uint32_t start = ts_node_is_null(node) ? 0 : ts_node_start_byte(node);
+        uint32_t end = ts_node_is_null(node) ? 0 : ts_node_end_byte(node);
 
         if (start > unit->length || end > unit->length || end < start)
                 start = end = 0; /* a token that was missing and is only thought of */

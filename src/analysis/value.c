@@ -127,12 +127,12 @@ struct value value_join(struct analysis *analysis, const struct unit *unit, TSNo
                         struct value separator)
 {
         struct value all = { VALUE_TEXT, false, "", 0 };
-        uint32_t count = ts_node_named_child_count(node), done = 0;
+        uint32_t count = node_count(node), done = 0;
 
         if (count > 1024)
                 return unknown;
         for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_named_child(node, i);
+                TSNode child = node_child(node, i);
 
                 if (unit_role(unit, child) == ROLE_COMMENT)
                         continue;
@@ -153,7 +153,7 @@ static struct value concat_value(struct analysis *analysis, const struct unit *u
         size_t length;
 
         if (!ts_node_is_null(operator)) {
-                const char *text = unit_text(unit, operator, &length);
+                const char *text = unit_text(unit, operator, & length);
 
                 if (length != 1 || (text[0] != '+' && text[0] != '.'))
                         return unknown;
@@ -233,9 +233,9 @@ static struct value call_value(struct analysis *analysis, const struct unit *uni
 
                 if (!ts_node_is_null(object) && !ts_node_is_null(method)) {
                         const char *name = unit_text(unit, method, &length);
-                        struct value text = known_text_method(
-                                analysis, unit, value_of(analysis, unit, object), name, length,
-                                object, arguments);
+                        struct value text =
+                                known_text_method(analysis, unit, value_of(analysis, unit, object),
+                                                  name, length, object, arguments);
 
                         if (text.kind != VALUE_UNKNOWN)
                                 return text;
@@ -274,12 +274,11 @@ static struct value role_value(struct analysis *analysis, const struct unit *uni
                 TSNode inner = unit_field(unit, node, 0);
 
                 return value_of(analysis, unit,
-                                ts_node_is_null(inner) ? ts_node_named_child(node, 0) : inner);
+                                ts_node_is_null(inner) ? node_child(node, 0) : inner);
         }
         case ROLE_LAST:
-                count = ts_node_named_child_count(node);
-                return count ? value_of(analysis, unit, ts_node_named_child(node, count - 1))
-                             : unknown;
+                count = node_count(node);
+                return count ? value_of(analysis, unit, node_child(node, count - 1)) : unknown;
         case ROLE_BIND:
         case ROLE_ASSIGN:
                 return value_of(analysis, unit, unit_field(unit, node, 1));

@@ -29,7 +29,7 @@ static void bind_text(struct walk *walk, TSNode name, struct value value, uint32
         scope_bind(walk->analysis, text, length, value, byte);
 }
 
-/* The name within a declarator of C, or the node itself. */
+/* The name within a declarator of C, or the node itself; null where there is none. */
 static TSNode innermost_name(const struct unit *unit, TSNode node)
 {
         for (unsigned i = 0; i < DECLARATORS_MAX && !ts_node_is_null(node); i++) {
@@ -41,15 +41,15 @@ static TSNode innermost_name(const struct unit *unit, TSNode node)
                 if (ts_node_is_null(inner))
                         inner = unit_named(unit, node, "pattern");
                 if (ts_node_is_null(inner))
-                        inner = ts_node_named_child(node, 0);
+                        inner = node_child(node, 0);
                 node = inner;
         }
-        return node;
+        return (TSNode){ 0 };
 }
 
 static bool is_group(const struct unit *unit, TSNode node)
 {
-        return ts_node_named_child_count(node) > 1 &&
+        return node_count(node) > 1 &&
                (unit_role(unit, node) == ROLE_LIST || unit_role(unit, node) == ROLE_PARAMETERS);
 }
 
@@ -58,20 +58,19 @@ static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t
 /* a, b = c, d */
 static void bind_pairs(struct walk *walk, TSNode targets, TSNode values, uint32_t byte)
 {
-        uint32_t count = ts_node_named_child_count(targets);
+        uint32_t count = node_count(targets);
 
         for (uint32_t i = 0; i < count && i < PAIRS_MAX; i++)
-                bind_target(walk, ts_node_named_child(targets, i), ts_node_named_child(values, i),
-                            byte);
+                bind_target(walk, node_child(targets, i), node_child(values, i), byte);
 }
 
 /* {exec: e, spawn} = value */
 static void bind_members(struct walk *walk, TSNode pattern, struct value object, uint32_t byte)
 {
-        uint32_t count = ts_node_named_child_count(pattern);
+        uint32_t count = node_count(pattern);
 
         for (uint32_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
-                TSNode child = ts_node_named_child(pattern, i), key, name;
+                TSNode child = node_child(pattern, i), key, name;
                 const char *text;
                 size_t length;
 
@@ -103,10 +102,10 @@ static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t
         if (ts_node_is_null(target))
                 return;
         while (!ts_node_is_null(value) && unit_role(unit, value) == ROLE_LIST &&
-               unit_role(unit, target) != ROLE_IDENTIFIER &&
-               ts_node_named_child_count(value) == 1 && ts_node_named_child_count(target) == 1) {
-                value = ts_node_named_child(value, 0);
-                target = ts_node_named_child(target, 0);
+               unit_role(unit, target) != ROLE_IDENTIFIER && node_count(value) == 1 &&
+               node_count(target) == 1) {
+                value = node_child(value, 0);
+                target = node_child(target, 0);
         }
         if (is_group(unit, target) && !ts_node_is_null(value) && is_group(unit, value)) {
                 bind_pairs(walk, target, value, byte);
@@ -156,9 +155,9 @@ static void bind_parameters(struct walk *walk, TSNode parameters)
                 bind_text(walk, parameters, local, 0);
                 return;
         }
-        count = ts_node_named_child_count(parameters);
+        count = node_count(parameters);
         for (uint32_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
-                TSNode child = ts_node_named_child(parameters, i), name, value;
+                TSNode child = node_child(parameters, i), name, value;
 
                 name = unit_named(walk->unit, child, "name");
                 if (ts_node_is_null(name))
@@ -253,8 +252,7 @@ static void enter_name(struct walk *walk, TSNode node)
         enum role around = walk->depth > 1 ? (enum role)walk->roles[walk->depth - 2] : ROLE_NONE;
         TSFieldId field = ts_tree_cursor_current_field_id(walk->cursor);
 
-        if (analysis->learning || around == ROLE_PARAMETERS ||
-            (field && walk->unit->naming[field]))
+        if (analysis->learning || around == ROLE_PARAMETERS || (field && walk->unit->naming[field]))
                 return;
         for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
                 struct value value;
@@ -273,11 +271,11 @@ static void enter_name(struct walk *walk, TSNode node)
 
 static void enter_global(struct walk *walk, TSNode node)
 {
-        uint32_t count = ts_node_named_child_count(node);
+        uint32_t count = node_count(node);
 
         for (uint32_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
                 size_t length;
-                const char *text = unit_text(walk->unit, ts_node_named_child(node, i), &length);
+                const char *text = unit_text(walk->unit, node_child(node, i), &length);
 
                 scope_add_global(walk->analysis, text, length);
         }
@@ -385,8 +383,7 @@ static bool step(struct walk *walk)
         enum role role = unit_role(walk->unit, node);
 
         /* A list that is assigned to names its items. */
-        if (role == ROLE_LIST &&
-            walk->unit->naming[ts_tree_cursor_current_field_id(walk->cursor)])
+        if (role == ROLE_LIST && walk->unit->naming[ts_tree_cursor_current_field_id(walk->cursor)])
                 role = ROLE_PARAMETERS;
         arena_step(&walk->analysis->arena);
         ARENA_GROW(&walk->analysis->arena, walk->roles, walk->depth, walk->capacity);

@@ -93,10 +93,9 @@ static json_int_t rule_index(json_t *rules, const json_t *finding)
         (void)json_array_append_new(
                 rules, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s, s:[s]}}", "id", id,
                                  "shortDescription", "text", text_of(finding, "sentence"), "help",
-                                 "text", text_of(finding, "recommendation"),
-                                 "defaultConfiguration", "level", sarif_level(severity),
-                                 "properties", "security-severity", security_severity(severity),
-                                 "tags", "security"));
+                                 "text", text_of(finding, "recommendation"), "defaultConfiguration",
+                                 "level", sarif_level(severity), "properties", "security-severity",
+                                 security_severity(severity), "tags", "security"));
         return (json_int_t)json_array_size(rules) - 1;
 }
 
@@ -111,8 +110,7 @@ static json_t *result_of(const struct check_report *check, const json_t *finding
                 return NULL;
         return json_pack("{s:s, s:I, s:s, s:{s:s}, s:[o]}", "ruleId", text_of(finding, "rule"),
                          "ruleIndex", index, "level", sarif_level(text_of(finding, "severity")),
-                         "message", "text", message.data, "locations",
-                         location_of(check, finding));
+                         "message", "text", message.data, "locations", location_of(check, finding));
 }
 
 char *check_sarif(const struct check_report *check)
@@ -128,9 +126,11 @@ char *check_sarif(const struct check_report *check)
                 (void)json_array_append_new(results, result_of(check, finding, rules));
         }
         log = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:[{s:b}], s:s, s:o}]}",
-                        "$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "version",
-                        "2.1.0", "runs", "tool", "driver", "name", "sandbox-run", "version",
-                        sbx_version(), "semanticVersion", sbx_version(), "rules", rules,
+                        "$schema",
+                        "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
+                        "sarif-schema-2.1.0.json",
+                        "version", "2.1.0", "runs", "tool", "driver", "name", "sandbox-run",
+                        "version", sbx_version(), "semanticVersion", sbx_version(), "rules", rules,
                         "invocations", "executionSuccessful", (int)is_done, "columnKind",
                         "utf16CodeUnits", "results", results);
         text = log ? json_dumps(log, JSON_INDENT(2)) : NULL;

@@ -62,8 +62,8 @@ static void add_source(struct strbuf *out, const json_t *finding, bool color)
         strbuf_adds(out, color ? "\033[0m\n" : "\n");
 }
 
-static void add_finding(struct strbuf *out, const struct check_report *check,
-                        const json_t *finding, bool color)
+static void add_finding(struct strbuf *out, const struct check_report *check, const json_t *finding,
+                        bool color)
 {
         const char *severity = text_of(finding, "severity");
         const char *file = text_of(finding, "file");
@@ -78,7 +78,8 @@ static void add_finding(struct strbuf *out, const struct check_report *check,
         add_plain(out, text_of(finding, "sentence"));
         strbuf_adds(out, ": ");
         add_plain(out, text_of(finding, "what"));
-        strbuf_addf(out, "%s [", json_is_true(json_object_get(finding, "guess")) ? " (likely)" : "");
+        strbuf_addf(out, "%s [",
+                    json_is_true(json_object_get(finding, "guess")) ? " (likely)" : "");
         add_plain(out, text_of(finding, "rule"));
         strbuf_adds(out, "]\n");
         add_source(out, finding, color);

@@ -78,8 +78,8 @@ int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_e
                  struct error *err);
 /* The policies and seals that the options name, in their order; without any, SANDBOX_POLICY; then
  * the SANDBOX_* variables over them. `more` are further options, or NULL. */
-int setup_policy(const struct options *options, const struct options *more,
-                 sbx_policy **ret_policy, struct error *err);
+int setup_policy(const struct options *options, const struct options *more, sbx_policy **ret_policy,
+                 struct error *err);
 /* One policy by the name of a profile or the path of a file. */
 int setup_policy_load(sbx_policy *policy, const char *word, struct error *err);
 /* No words or arguments are taken by this command. */

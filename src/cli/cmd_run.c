@@ -55,8 +55,9 @@ static int set_policy(struct run *run, struct error *err)
 static bool shows_warnings(const struct run *run)
 {
         return run->form != OUTPUT_RAW ||
-               (!run->quiet && (isatty(2) || options_given(run->options, "check") ||
-                                options_given(run->options, "verbose")));
+               (!run->quiet &&
+                (isatty(2) || options_given(run->options, "check") ||
+                 options_given(run->options, "rules") || options_given(run->options, "verbose")));
 }
 
 static int set_output(struct run *run, struct error *err)

@@ -21,7 +21,9 @@ static inline void run_result_free_p(sbx_result **result)
 
 /* run_options.c */
 extern const struct option run_options[];
-/* --rules, which `sandbox check` has too. */
+/* --entry and --rules, which `sandbox check` has too. */
+int run_apply_entry(const struct option *option, const char *value, void *target,
+                    struct error *err);
 int run_apply_rules(const struct option *option, const char *value, void *target,
                     struct error *err);
 

@@ -158,8 +158,7 @@ static int apply_output_kill(const struct option *option, const char *value, voi
         return 0;
 }
 
-static int apply_entry(const struct option *option, const char *value, void *target,
-                       struct error *err)
+int run_apply_entry(const struct option *option, const char *value, void *target, struct error *err)
 {
         sbx_error *failure = NULL;
 
@@ -194,8 +193,7 @@ static int apply_no_cache(const struct option *option, const char *value, void *
         return 0;
 }
 
-int run_apply_rules(const struct option *option, const char *value, void *target,
-                    struct error *err)
+int run_apply_rules(const struct option *option, const char *value, void *target, struct error *err)
 {
         sbx_error *failure = NULL;
 
@@ -231,7 +229,7 @@ const struct option run_options[] = {
           "run the file PATH, as the word FILE does; '-' or nothing: standard input; a folder or "
           "several files are a project" },
         { "entry", 0, "PATH", false, false, "the file of a project that is run; else by convention",
-          apply_entry },
+          run_apply_entry },
         { "input-file", 0, "SRC[:DST]", true, false,
           "a file or folder that the program finds in its workspace", apply_input },
         { "collect", 0, "GLOB", true, false,

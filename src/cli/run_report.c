@@ -149,8 +149,8 @@ void run_report_warnings(const sbx_result *result)
                 if ((strcmp(severity, "high") != 0 && strcmp(severity, "critical") != 0) ||
                     str_equal(sbx_result_status(result), "blocked") || shown++ >= SHOWN)
                         continue;
-                strbuf_addf(&line, "warning: %s: %s (line %lld)",
-                            text_of(finding, "sentence", ""), text_of(finding, "what", ""),
+                strbuf_addf(&line, "warning: %s: %s (line %lld)", text_of(finding, "sentence", ""),
+                            text_of(finding, "what", ""),
                             (long long)json_integer_value(json_object_get(finding, "line")));
                 report_line(line.data ? line.data : "warning", NULL);
         }

@@ -116,8 +116,9 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
                 order = analysis_order_text(passage, &source, err);
                 r = order ? 0 : SBX_ENOMEM;
                 if (r == 0 && strlen(order) > ANALYZE_ORDER_MAX)
-                        r = error_set(err, SBX_ETOOBIG, "the rules of static analysis are larger "
-                                                        "than %d MiB together",
+                        r = error_set(err, SBX_ETOOBIG,
+                                      "the rules of static analysis are larger "
+                                      "than %d MiB together",
                                       ANALYZE_ORDER_MAX >> 20);
                 if (r == 0)
                         r = start_program(passage, job, err);
@@ -153,8 +154,8 @@ void analysis_end(struct analysis_job *job)
 }
 
 /* Reads until the end of the report; why it did not come, or NULL. */
-static const char *read_report(const struct passage *passage, struct analysis_job *job,
-                               int wait_ms, struct strbuf *text)
+static const char *read_report(const struct passage *passage, struct analysis_job *job, int wait_ms,
+                               struct strbuf *text)
 {
         uint64_t end = clock_now_ns() + (uint64_t)wait_ms * 1000000;
 
@@ -174,6 +175,8 @@ static const char *read_report(const struct passage *passage, struct analysis_jo
                 if (!polled[0].revents)
                         continue;
                 n = read(job->socket, buffer, sizeof(buffer));
+                if (n < 0 && errno == ECONNRESET)
+                        n = 0; /* it went without reading its order */
                 if (n < 0 && errno != EINTR)
                         return "its report could not be read";
                 if (n == 0)
@@ -262,7 +265,8 @@ static int refuse(const struct passage *passage, const char *reason, struct erro
                           reason);
 
         if (str_equal(reason, no_grammar))
-                error_hint(err, "to run it all the same: --check warn, or --trusted if you trust it");
+                error_hint(err,
+                           "to run it all the same: --check warn, or --trusted if you trust it");
         else
                 error_hint(err, "in the source tree: tools/bootstrap grammars && make");
         return r;
@@ -300,7 +304,8 @@ int passage_analyse(struct passage *passage, struct error *err)
                 return r;
         }
         /* What was compiled before was looked at then. */
-        if (mode == ANALYSIS_WARN && (request->no_warnings || passage->order->program))
+        if (mode == ANALYSIS_WARN &&
+            ((request->no_warnings && request->rule_count == 0) || passage->order->program))
                 return 0;
         r = analysis_start(passage, &passage->analysis, err);
         if (r < 0)

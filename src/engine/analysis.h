@@ -16,8 +16,8 @@ struct passage;
 /* An analysis under way. */
 struct analysis_job {
         struct child child;
-        int pidfd;   /* owned, or -1 */
-        int socket;  /* owned, or -1: nothing is under way */
+        int pidfd;           /* owned, or -1 */
+        int socket;          /* owned, or -1: nothing is under way */
         const char *skipped; /* static: why there is none; or NULL */
 };
 

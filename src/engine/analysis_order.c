@@ -118,11 +118,10 @@ static json_t *rules_value(const struct request *request)
         for (size_t i = 0; array && i < request->rule_count; i++) {
                 const struct request_rules *rules = &request->rules[i];
 
-                if (json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:s?}", "name",
-                                                           rules->name, "file", rules->file,
-                                                           "language", rules->language, "yaml",
-                                                           rules->yaml, "queries",
-                                                           rules->queries)) < 0) {
+                if (json_array_append_new(
+                            array, json_pack("{s:s, s:s, s:s, s:s, s:s?}", "name", rules->name,
+                                             "file", rules->file, "language", rules->language,
+                                             "yaml", rules->yaml, "queries", rules->queries)) < 0) {
                         json_decref(array);
                         return NULL;
                 }

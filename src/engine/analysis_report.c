@@ -44,12 +44,18 @@ struct form {
 };
 
 static const struct form finding_form[] = {
-        { "rule", JSON_STRING },     { "severity", JSON_STRING },
-        { "kind", JSON_STRING },     { "what", JSON_STRING },
-        { "line", JSON_INTEGER },    { "column", JSON_INTEGER },
-        { "end_column", JSON_INTEGER }, { "source", JSON_STRING },
-        { "sentence", JSON_STRING }, { "recommendation", JSON_STRING },
-        { "guess", JSON_TRUE },      { "policy", JSON_TRUE },
+        { "rule", JSON_STRING },
+        { "severity", JSON_STRING },
+        { "kind", JSON_STRING },
+        { "what", JSON_STRING },
+        { "line", JSON_INTEGER },
+        { "column", JSON_INTEGER },
+        { "end_column", JSON_INTEGER },
+        { "source", JSON_STRING },
+        { "sentence", JSON_STRING },
+        { "recommendation", JSON_STRING },
+        { "guess", JSON_TRUE },
+        { "policy", JSON_TRUE },
         { NULL, JSON_NULL },
 };
 static const struct form error_form[] = {
@@ -146,10 +152,10 @@ static bool add_report(json_t *whole, const json_t *part)
                 return false;
         if (level > level_of(json_object_get(whole, "risk")))
                 (void)json_object_set_new(whole, "risk", json_string(levels[level]));
-        (void)json_object_set_new(whole, "dropped",
-                                  json_integer(json_integer_value(
-                                                       json_object_get(whole, "dropped")) +
-                                               json_integer_value(dropped)));
+        (void)json_object_set_new(
+                whole, "dropped",
+                json_integer(json_integer_value(json_object_get(whole, "dropped")) +
+                             json_integer_value(dropped)));
         for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
                 if (!append_entries(json_object_get(whole, arrays[i].key),
                                     json_object_get(part, arrays[i].key), arrays[i].form, file))

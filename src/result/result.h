@@ -141,6 +141,9 @@ void result_cases_free(struct result_case *cases, size_t count);
 /* The exit code `sandbox run` gives: 0 to 255. */
 int result_process_exit_code(const struct result *result);
 
+/* result_analysis.c: a line, or nothing where there is nothing to say. */
+void result_analysis_line(const struct result *result, struct strbuf *out);
+
 /* result_json.c, result_text.c. NULL when out of memory. Caller frees. */
 char *result_to_json(const struct result *result, bool one_line);
 char *result_to_text(const struct result *result, bool color);

@@ -360,6 +360,7 @@ char *result_to_text(const struct result *result, bool color)
         add_enforced(&report, result);
         add_missing(&report, result);
         add_violations(&report, result);
+        result_analysis_line(result, &report.text);
         text = strbuf_take(&report.text);
         strbuf_done(&report.text);
         return text;

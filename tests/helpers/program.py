@@ -48,6 +48,15 @@ def proxy_path():
     return next((path for path in candidates if path.exists()), None)
 
 
+def analyze_path():
+    """The program of static analysis, found likewise; not there where the build has no grammars."""
+    for candidate in (program_path().with_name("sandbox-analyze"),
+                      program_path().parents[1] / "analysis/sandbox-analyze"):
+        if candidate.exists():
+            return candidate
+    return None
+
+
 def reachable_by_all(path):
     """Whether a user who owns nothing can run this file where it is."""
     if not path.stat().st_mode & stat.S_IXOTH:
@@ -105,7 +114,7 @@ class Program:
             return path
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
-        for source in (path, helper_path(), toml_path(), proxy_path()):
+        for source in (path, helper_path(), toml_path(), proxy_path(), analyze_path()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)

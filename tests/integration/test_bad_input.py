@@ -88,13 +88,13 @@ def test_an_option_given_twice_or_against_another_is_refused(sandbox, marker, fl
 
 
 @pytest.mark.parametrize("flags", [["-o", "xml"], ["-o", "JSON "], ["--network", "some"], ["--enforcement", "maybe"],
-                                   ["--backend", "vm"], ["--backend", ""], ["--fallback", "vm"], ["-o", ""],
+                                   ["--backend", "vm"], ["--backend", ""], ["--check", "maybe"], ["--check", ""], ["--fallback", "vm"], ["-o", ""],
                                    ["--name", "x" * 10_000], ["--network", "none\n"]])
 def test_a_word_that_is_not_a_choice_is_refused(sandbox, marker, flags):
     refuse_run(sandbox, marker, *flags)
 
 
-@pytest.mark.parametrize("flags", [["--check", "block"], ["--fuel", "1000"],
+@pytest.mark.parametrize("flags", [["--fuel", "1000"],
                                    ["--network", "dns"],
                                    ["--network", "allowlist"], ["--allow", "example.org"], ["--allow-dns"],
                                    ["--backend", "docker"], ["--backend", "wasm"]])
@@ -213,7 +213,7 @@ def test_a_bad_standard_input_is_refused(sandbox, marker, path):
     refuse_run(sandbox, marker, "--stdin", path)
 
 
-@pytest.mark.parametrize("word", ["check", "history", "mcp", "keeper", "serve", "worker"])
+@pytest.mark.parametrize("word", ["history", "mcp", "keeper", "serve", "worker"])
 def test_a_command_of_later_says_so(sandbox, marker, word):
     refuse(sandbox, marker, word, words=["not available in this build"])
 
