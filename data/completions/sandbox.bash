@@ -37,8 +37,9 @@ _sandbox_value() {
         --template) _sandbox_templates ;;
         -f | --file | --deps | --stdin | --input-file | --cases) _sandbox_files ;;
         --policy) _sandbox_policies ;;
-        --languages | --workspace | --collect-to) _sandbox_folders ;;
-        -o | --output) _sandbox_words "raw text json jsonl" ;;
+        --languages | --workspace | --collect-to | --rules) _sandbox_folders ;;
+        -o | --output) _sandbox_words "raw text json jsonl sarif" ;;
+        --fail-on) _sandbox_words "low medium high critical none" ;;
         --network) _sandbox_words "none localhost dns allowlist host" ;;
         --backend | --fallback) _sandbox_words "auto container local docker wasm" ;;
         --enforcement) _sandbox_words "strict best-effort" ;;
@@ -53,8 +54,8 @@ _sandbox_value() {
 
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local commands="run languages templates policy doctor bench help"
-        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check
+        local commands="run check languages templates policy doctor bench help"
+        local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check --rules --trusted
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
                 --policy --sealed --no-warm --output --json --text --name --quiet --verbose --help
@@ -63,6 +64,14 @@ _sandbox() {
         COMPREPLY=()
         _sandbox_value "$prev" && return
         case ${COMP_WORDS[1]} in
+        check)
+                if [[ $cur == -* ]]; then
+                        _sandbox_words "--lang --code --file --entry --languages --policy --rules --fail-on --output --json --help
+                                -l -c -f -o -h"
+                else
+                        _sandbox_files
+                fi
+                ;;
         languages) _sandbox_words "--json --languages --help -h" ;;
         templates) _sandbox_words "--json --help -h" ;;
         doctor) _sandbox_words "--json --help -h" ;;

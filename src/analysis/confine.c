@@ -16,12 +16,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
+/* The two architectures that the project is for. */
+#ifdef __x86_64__
 #define NATIVE_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCHITECTURE AUDIT_ARCH_AARCH64
 #else
-#error "no system call filter for this architecture"
+#define NATIVE_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))

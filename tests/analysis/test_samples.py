@@ -2,6 +2,8 @@
 
 import ast
 import pathlib
+import subprocess
+import sys
 import sysconfig
 import warnings
 
@@ -74,3 +76,17 @@ def test_the_standard_library_imports_what_python_says(check, session_program):
         if report["state"] != "done" or report["syntax_errors"] or wanted - found or found - wanted - {"imp"}:
             wrong.append((path.name, report["reason"], report["syntax_errors"], wanted ^ found))
     assert not wrong
+
+
+def test_the_documentation_lists_the_rules():
+    tool = pathlib.Path(__file__).resolve().parents[2] / "tools/rule-tables"
+    outcome = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stdout
+
+
+def test_the_names_of_rules_are_unique_and_of_their_language():
+    seen = set()
+    for path in (pathlib.Path(__file__).resolve().parents[2] / "rules").glob("*/*.yaml"):
+        for rule in yaml.safe_load(path.read_text(encoding="utf-8")):
+            assert rule["id"].startswith(path.parent.name + ".") and rule["id"] not in seen
+            seen.add(rule["id"])
