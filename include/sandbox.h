@@ -230,12 +230,12 @@ typedef struct sbx_event {
         const void
                 *data; /* the bytes of "stdout" and "stderr"; "case": its JSON, as in the result */
         size_t length;
-        const char *text;   /* "execution.start": the language; "security.violation" and
-                               "security.bypass": what and why;
-                               "case": the verdict, a line for a person */
-        uint64_t memory;    /* "usage": bytes now */
-        double cpu_time;    /* "usage": seconds so far */
-        uint32_t processes; /* "usage": now */
+        const char *text;         /* "execution.start": the language; "security.violation" and
+                                     "security.bypass": what and why;
+                                     "case": the verdict, a line for a person */
+        uint64_t memory;          /* "usage": bytes now */
+        double cpu_time;          /* "usage": seconds so far */
+        uint32_t processes;       /* "usage": now */
         const sbx_result *result; /* "execution.complete" */
 } sbx_event;
 

@@ -158,7 +158,7 @@ char *sbx_check(sbx_engine *engine, sbx_request *req, sbx_error **err)
                 (void)api_fail_null("sbx_check", err);
                 return NULL;
         }
-        if (make_order(engine, req, &order, &error) == 0)
+        if (api_order(engine, req, &order, &error) == 0)
                 report = engine_check(&engine->engine, &order, &error);
         if (!report)
                 (void)api_fail(&error, err);

@@ -73,6 +73,7 @@ int helper_start(struct helper *helper, const char *path, const char *hint)
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return -1;
         helper->child.path = path;
+        helper->child.name = NULL;
         helper->child.hint = hint;
         helper->child.socket = pair[1];
         helper->socket = pair[0];

@@ -152,7 +152,7 @@ static int execute(struct check *check, struct error *err)
         sbx_error *failure = NULL;
         json_t *report;
         char *text;
-        int r = setup_engine(options_value(check->options, "languages"), &engine, err);
+        int r = setup_engine(options_value(check->options, "languages"), false, &engine, err);
 
         if (r < 0)
                 return r;

@@ -163,6 +163,53 @@ static bool add_report(json_t *whole, const json_t *part)
         return append_reasons(json_object_get(whole, "reasons"), json_object_get(part, "reasons"));
 }
 
+/* The line of the code where the program was made from a template; false: it is not the code's. */
+static bool code_line(const struct expansion *expansion, json_int_t line, json_int_t *ret_line,
+                      json_int_t *ret_indent)
+{
+        size_t code = expansion_code_line(expansion);
+        struct template_range range = expansion_origin(expansion, line > 0 ? (size_t)line : 1);
+
+        *ret_line = (json_int_t)range.line + line - (json_int_t)range.first;
+        *ret_indent = (json_int_t)range.indent;
+        return code > 0 && range.source == expansion_origin(expansion, code).source;
+}
+
+/* Turns the lines of each entry back to those of the code; what is the template's own says so. */
+static void turn_back(const struct expansion *expansion, json_t *entries)
+{
+        static const char *const columns[] = { "column", "end_column" };
+        size_t index;
+        json_t *entry;
+
+        json_array_foreach(entries, index, entry)
+        {
+                json_int_t line = json_integer_value(json_object_get(entry, "line")), indent;
+
+                if (!code_line(expansion, line, &line, &indent)) {
+                        (void)json_object_set_new(entry, "file", json_string("template"));
+                        continue;
+                }
+                (void)json_object_set_new(entry, "line", json_integer(line));
+                for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+                        json_int_t column = json_integer_value(json_object_get(entry, columns[i]));
+
+                        if (column > indent)
+                                (void)json_object_set_new(entry, columns[i],
+                                                          json_integer(column - indent));
+                }
+        }
+}
+
+static void turn_all_back(const struct passage *passage, json_t *report)
+{
+        static const char *const keys[] = { "findings", "syntax_errors", "imports", "calls",
+                                            "commands" };
+
+        for (size_t i = 0; passage->templating.filled && i < ARRAY_SIZE(keys); i++)
+                turn_back(&passage->templating.filled->expansion, json_object_get(report, keys[i]));
+}
+
 static json_t *merge(const struct passage *passage, const json_t *parts)
 {
         json_t *whole = analysis_skipped_report(passage, "");
@@ -182,6 +229,7 @@ static json_t *merge(const struct passage *passage, const json_t *parts)
                 json_decref(whole);
                 return analysis_skipped_report(passage, "its report is not of the right form");
         }
+        turn_all_back(passage, whole);
         return whole;
 }
 

@@ -123,6 +123,20 @@ def test_a_blocked_program_is_not_compiled(sandbox):
     assert result["status"] == "blocked" and result["compile"] is None
 
 
+def test_lines_are_those_of_the_code_in_a_template(sandbox, place):
+    template = sandbox.make_file(place / "wrap.py", "x = 1\nif x:\n    {{code}}\n")
+    result = sandbox.python("y = 2\nimport socket", "--template", str(template), "--check", "block")
+    assert result["message"] == "Security policy blocked import: socket (line 2)"
+    finding, = result["analysis"]["findings"]
+    assert (finding["file"], finding["line"], finding["column"]) == (None, 2, 8)
+
+
+def test_cases_of_blocked_code_do_not_run(sandbox, place):
+    cases = sandbox.make_file(place / "cases.yaml", "- { stdin: '', expected: 'ran' }\n")
+    outcome = sandbox.run("-l", "python", "--json", "--check", "block", "--cases", str(cases), "-c", EVIL)
+    assert "blocked" in outcome.stdout.decode() and "ran" not in outcome.json["stdout"]
+
+
 def test_the_text_form_tells_it(sandbox):
     text = sandbox.run("-l", "python", "--text", "-c", EVIL).stdout.decode()
     assert "analysis: high risk (starts other programs)" in text
