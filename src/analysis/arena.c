@@ -51,15 +51,18 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length)
 
 char *arena_format(struct arena *arena, const char *format, ...)
 {
+        char first[256];
         va_list arguments;
         char *text;
         int length;
 
         va_start(arguments, format);
-        length = vsnprintf(NULL, 0, format, arguments);
+        length = vsnprintf(first, sizeof(first), format, arguments);
         va_end(arguments);
         if (length < 0)
                 arena_give_up(arena, "out of memory");
+        if ((size_t)length < sizeof(first))
+                return arena_strndup(arena, first, (size_t)length);
         text = arena_alloc(arena, (size_t)length + 1);
         va_start(arguments, format);
         (void)vsnprintf(text, (size_t)length + 1, format, arguments);

@@ -39,7 +39,7 @@ struct further {
 
 static const char *map_file(int fd, size_t length)
 {
-        void *mapped = mmap(NULL, length + 1, PROT_READ, MAP_PRIVATE, fd, 0);
+        void *mapped = mmap(NULL, length ? length : 1, PROT_READ, MAP_PRIVATE, fd, 0);
 
         return mapped == MAP_FAILED ? NULL : mapped;
 }
@@ -117,7 +117,7 @@ static json_t *analyse_files(const struct input *input, const json_t *order, con
                 json_t *report;
 
                 if (offset < 0 || length < 0 || offset > input->lengths.source_length ||
-                    length > input->lengths.source_length - offset)
+                    length >= input->lengths.source_length - offset)
                         return NULL;
                 report = analysis_run(language, input->source + offset, (size_t)length, rules, err);
                 if (!report || json_object_set(report, "file", json_object_get(file, "name")) < 0 ||

@@ -28,7 +28,6 @@ enum {
         ANALYZE_MAGIC = 0x5ba7a1e5
 };
 
-/* Both files end with a NUL byte that is not counted. */
 struct analyze_order {
         uint32_t magic;
         uint32_t source_length;

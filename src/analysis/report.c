@@ -156,7 +156,9 @@ json_t *report_whole(struct analysis *analysis)
         enum severity risk = SEVERITY_NONE;
         struct names said = { 0 };
 
-        qsort(analysis->findings, analysis->finding_count, sizeof(*analysis->findings), compare);
+        if (analysis->finding_count > 1)
+                qsort(analysis->findings, analysis->finding_count, sizeof(*analysis->findings),
+                      compare);
         for (size_t i = 0; i < analysis->finding_count; i++) {
                 const struct finding *finding = &analysis->findings[i];
                 void **slot;

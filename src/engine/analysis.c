@@ -62,8 +62,8 @@ static int send_files(struct analysis_job *job, const struct analysis_source *so
                 .source_length = (uint32_t)source->length,
                 .order_length = (uint32_t)strlen(order),
         };
-        AUTO_CLOSE int code = fd_memfile("source", source->data, source->length + 1);
-        AUTO_CLOSE int rules = fd_memfile("order", order, strlen(order) + 1);
+        AUTO_CLOSE int code = fd_memfile("source", source->data, source->length);
+        AUTO_CLOSE int rules = fd_memfile("order", order, strlen(order));
         int fds[ANALYZE_FDS] = { code, rules };
 
         if (code < 0 || rules < 0)

@@ -45,7 +45,7 @@ static int read_project(const struct passage *passage, struct analysis_source *s
 
                 total += file ? file->length + 1 : 0;
         }
-        if (total > ANALYZE_SOURCE_MAX)
+        if (total >= ANALYZE_SOURCE_MAX)
                 return 1;
         source->data = mem_alloc(total + 1);
         if (!source->data)
@@ -74,7 +74,7 @@ int analysis_read_source(const struct passage *passage, struct analysis_source *
                 return error_set_nomem(err);
         if (passage->is_project)
                 return read_project(passage, ret_source, err);
-        if (code->code_size > ANALYZE_SOURCE_MAX)
+        if (code->code_size >= ANALYZE_SOURCE_MAX)
                 return 1;
         ret_source->data = mem_alloc(code->code_size + 1);
         if (!ret_source->data)
