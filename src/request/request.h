@@ -56,8 +56,8 @@ struct request {
         char *deps;                /* owned: path of the file that lists dependencies, or NULL */
         struct strlist registries; /* "host[:port]" that dependencies may come from instead */
         bool no_cache;             /* compile anew, and keep nothing */
-        bool trusted;     /* static analysis is left out, and that is told */
-        bool no_warnings; /* nobody looks at what the mode warn finds */
+        bool trusted;              /* static analysis is left out, and that is told */
+        bool no_warnings;          /* nobody looks at what the mode warn finds */
         struct request_rules *rules;
         size_t rule_count, rule_capacity;
 };
