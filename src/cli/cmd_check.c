@@ -60,8 +60,8 @@ static int choose_form(struct check *check, struct error *err)
         if (form && options_given(check->options, "json"))
                 return error_set(err, SBX_EINVAL, "more than one of '--output', '--json'");
         check->form = options_given(check->options, "json") ? "json" : form ? form : "text";
-        if (strcmp(check->form, "text") == 0 || strcmp(check->form, "json") == 0 ||
-            strcmp(check->form, "sarif") == 0)
+        if (str_equal(check->form, "text") || str_equal(check->form, "json") ||
+            str_equal(check->form, "sarif"))
                 return 0;
         r = error_set(err, SBX_EINVAL, "option '--output': no such form '%s'",
                       str_printable(check->form, shown, sizeof(shown)));
@@ -125,13 +125,13 @@ static int write_report(struct check *check, const char *text, const json_t *rep
         struct check_report shown = { .report = report, .file = check->code.file_name };
         AUTO_STRBUF struct strbuf out = { 0 };
 
-        if (strcmp(check->form, "json") == 0) {
+        if (str_equal(check->form, "json")) {
                 char *indented = json_dumps(report, JSON_INDENT(2));
 
                 strbuf_adds(&out, indented ? indented : text);
                 strbuf_adds(&out, "\n");
                 free(indented); /* jansson's own allocation */
-        } else if (strcmp(check->form, "sarif") == 0) {
+        } else if (str_equal(check->form, "sarif")) {
                 AUTO_FREE char *sarif = check_sarif(&shown);
 
                 if (!sarif)
