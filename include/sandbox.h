@@ -223,25 +223,39 @@ SBX_API int sbx_request_set_warnings(sbx_request *req, bool wanted, sbx_error **
 /* What happens while a run goes on. Called on the thread that runs it; must not block. */
 typedef struct sbx_event {
         size_t size;
-        const char *kind; /* "execution.start", "stdout", "stderr", "usage", "security.violation",
-                             "case", "security.bypass", "execution.complete" */
+        const char *kind; /* "execution.start", "stdout", "usage", ...: docs/EVENTS.md has them */
         const char *id;   /* of the run */
         double time;      /* seconds since the run was asked for */
         const void
                 *data; /* the bytes of "stdout" and "stderr"; "case": its JSON, as in the result */
         size_t length;
-        const char *text;         /* "execution.start": the language; "security.violation" and
-                                     "security.bypass": what and why;
-                                     "case": the verdict, a line for a person */
-        uint64_t memory;          /* "usage": bytes now */
-        double cpu_time;          /* "usage": seconds so far */
-        uint32_t processes;       /* "usage": now */
+        const char *text;   /* "execution.start": the language; "security.violation",
+                               "security.bypass": what and why;
+                               "case": the verdict, a line for a person;
+                               others: the name of the limit or protection, or a sentence */
+        uint64_t memory;    /* "usage": bytes now */
+        double cpu_time;    /* "usage": seconds so far */
+        uint32_t processes; /* "usage": now */
         const sbx_result *result; /* "execution.complete" */
+        /* "usage"; UINT64_MAX where it is not known: */
+        double cpu_percent;   /* since the sample before; 100 is one CPU */
+        uint64_t memory_peak; /* bytes */
+        uint64_t disk;        /* bytes in what the program can write */
+        uint64_t io_read, io_write;
+        uint64_t network_in, network_out;
+        /* "limit.warning": bytes, milliseconds or a count */
+        uint64_t used, allowed;
 } sbx_event;
 
 typedef void (*sbx_event_handler)(const sbx_event *event, void *userdata);
 SBX_API int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler handler,
                                           void *userdata, sbx_error **err);
+/* A second handler that hears all but output and usage, so that output passed through to a
+ * descriptor need not be read: for logs. */
+SBX_API int sbx_request_set_log_handler(sbx_request *req, sbx_event_handler handler, void *userdata,
+                                        sbx_error **err);
+/* Leaves no record of the run, whatever the policy says. */
+SBX_API int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_error **err);
 
 /* ---- running ---- */
 
@@ -252,6 +266,20 @@ SBX_API sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **er
 SBX_API sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err);
 /* Waits, and frees the execution. */
 SBX_API sbx_result *sbx_wait(sbx_execution *execution, sbx_error **err);
+/* What a running execution uses, as of its latest sample ("monitoring.interval" of the policy
+ * apart, 100 ms by default). Values that are not known are UINT64_MAX. Before the first sample, and
+ * so for a run that is over before it, all is 0. `usage->size` must be set. */
+typedef struct sbx_usage_sample {
+        size_t size;
+        double time;        /* seconds since the run was asked for */
+        double cpu_time;    /* seconds so far */
+        double cpu_percent; /* since the sample before; 100 is one CPU */
+        uint64_t memory, memory_peak, disk;
+        uint64_t io_read, io_write;
+        uint64_t network_in, network_out;
+        uint32_t processes;
+} sbx_usage_sample;
+SBX_API int sbx_usage(sbx_execution *execution, sbx_usage_sample *usage, sbx_error **err);
 /* Ends the run; its status becomes "cancelled". From any thread or signal handler. */
 SBX_API void sbx_cancel(sbx_execution *execution);
 /* The same by the request, which then stays cancelled: a new run takes a new request. */

@@ -35,18 +35,27 @@ _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
         --template) _sandbox_templates ;;
-        -f | --file | --deps | --stdin | --input-file | --cases) _sandbox_files ;;
+        -f | --file | --deps | --stdin | --input-file | --cases | --log) _sandbox_files ;;
         --policy) _sandbox_policies ;;
         --languages | --workspace | --collect-to | --rules) _sandbox_folders ;;
-        -o | --output) _sandbox_words "raw text json jsonl sarif" ;;
+        -o | --output)
+                case ${COMP_WORDS[1]} in
+                history) _sandbox_words "table json jsonl csv" ;;
+                check) _sandbox_words "text json sarif" ;;
+                *) _sandbox_words "raw text json jsonl" ;;
+                esac
+                ;;
         --fail-on) _sandbox_words "low medium high critical none" ;;
+        --status) _sandbox_words "error ok failed signaled timeout cpu_limit memory_limit process_limit disk_limit output_limit
+                compile_error blocked refused cancelled internal_error" ;;
         --network) _sandbox_words "none localhost dns allowlist host" ;;
         --backend | --fallback) _sandbox_words "auto container local docker wasm" ;;
         --enforcement) _sandbox_words "strict best-effort" ;;
         --check) _sandbox_words "off warn block" ;;
         --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
         -c | --code | --entry | --registry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
-                --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs)
+                --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | \
+                --since | --until | --user | -n | --limit | --older-than | --max-size | --interval)
                 COMPREPLY=() ;;
         *) return 1 ;;
         esac
@@ -54,11 +63,11 @@ _sandbox_value() {
 
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local commands="run check languages templates policy doctor bench help"
+        local commands="run check languages templates policy history top doctor bench help"
         local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check --rules --trusted
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
-                --policy --sealed --no-warm --output --json --text --name --quiet --verbose --help
+                --policy --sealed --no-warm --output --json --text --name --no-record --log --quiet --verbose --help
                 -l -c -f -t -m -e -o -q -v -h"
 
         COMPREPLY=()
@@ -76,6 +85,17 @@ _sandbox() {
         templates) _sandbox_words "--json --help -h" ;;
         doctor) _sandbox_words "--json --help -h" ;;
         bench) _sandbox_words "--runs --only --json --help -h" ;;
+        history)
+                if [[ $cur == -* ]]; then
+                        _sandbox_words "--lang --status --backend --since --until --user --name --text --limit --output --json --svg
+                                --older-than --keep-errors --max-size --dry-run --help -l -n -o -h"
+                elif ((COMP_CWORD == 2)); then
+                        _sandbox_words "list show code rerun stats follow export verify prune"
+                else
+                        _sandbox_words "last"
+                fi
+                ;;
+        top) _sandbox_words "--interval --once --json --help -h" ;;
         help) _sandbox_words "$commands" ;;
         policy)
                 if [[ $cur == -* ]]; then

@@ -41,6 +41,9 @@ struct sbx_request {
         int cancel_fd;
         sbx_event_handler handler;
         void *userdata;
+        sbx_event_handler log_handler;
+        void *log_userdata;
+        struct sbx_execution *execution; /* borrowed: which runs it on a thread, or NULL */
 };
 
 /* Hands an error to the caller; returns its code. `err` may be NULL. */

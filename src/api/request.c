@@ -217,6 +217,24 @@ int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler handler, v
         return 0;
 }
 
+int sbx_request_set_log_handler(sbx_request *req, sbx_event_handler handler, void *userdata,
+                                sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_log_handler", err);
+        req->log_handler = handler;
+        req->log_userdata = userdata;
+        return 0;
+}
+
+int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_no_record", err);
+        req->request.no_record = no_record;
+        return 0;
+}
+
 void sbx_request_cancel(sbx_request *req)
 {
         int saved = errno;

@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -11,13 +12,30 @@ struct sbx_execution {
         sbx_engine *engine;
         sbx_request *req;
         pthread_t thread;
+        pthread_mutex_t lock;
+        struct engine_usage usage; /* guarded by lock */
+        uint64_t sampled_ns;       /* guarded by lock; 0: not yet */
+        uint64_t started_ns;
         sbx_result *result;
         sbx_error *err;
 };
 
-static void pass_event(void *context, const struct engine_event *inner)
+static void fill_usage(sbx_event *event, const struct engine_usage *usage)
 {
-        const sbx_request *req = context;
+        event->memory = usage->memory;
+        event->cpu_time = (double)usage->cpu_us / 1e6;
+        event->processes = usage->processes;
+        event->cpu_percent = (double)usage->cpu_milli / 10;
+        event->memory_peak = usage->memory_peak;
+        event->disk = usage->disk;
+        event->io_read = usage->io_read;
+        event->io_write = usage->io_write;
+        event->network_in = usage->network_in;
+        event->network_out = usage->network_out;
+}
+
+static sbx_event outer_event(const struct engine_event *inner)
+{
         sbx_event event = {
                 .size = sizeof(event),
                 .kind = inner->kind,
@@ -26,13 +44,42 @@ static void pass_event(void *context, const struct engine_event *inner)
                 .data = inner->data,
                 .length = inner->length,
                 .text = inner->text,
-                .memory = inner->memory,
-                .cpu_time = inner->cpu_time,
-                .processes = inner->processes,
+                .used = inner->used,
+                .allowed = inner->allowed,
                 .result = (const sbx_result *)inner->result,
         };
 
+        if (inner->usage)
+                fill_usage(&event, inner->usage);
+        return event;
+}
+
+static void pass_event(void *context, const struct engine_event *inner)
+{
+        const sbx_request *req = context;
+        sbx_event event = outer_event(inner);
+
         req->handler(&event, req->userdata);
+}
+
+static void pass_log(void *context, const struct engine_event *inner)
+{
+        const sbx_request *req = context;
+        sbx_event event = outer_event(inner);
+
+        req->log_handler(&event, req->log_userdata);
+}
+
+/* The latest sample is kept for sbx_usage(). */
+static void keep_usage(void *context, const struct engine_usage *usage)
+{
+        const sbx_request *req = context;
+        sbx_execution *execution = req->execution;
+
+        (void)pthread_mutex_lock(&execution->lock);
+        execution->usage = *usage;
+        execution->sampled_ns = clock_now_ns();
+        (void)pthread_mutex_unlock(&execution->lock);
 }
 
 /* A block for a language that nobody has heard of is a mistake, not something to pass over. */
@@ -113,7 +160,10 @@ int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_ord
                 .template = template_use_is_given(&req->template) ? &req->template : NULL,
                 .cancel_fd = req->cancel_fd,
                 .event = req->handler ? pass_event : NULL,
+                .log = req->log_handler ? pass_log : NULL,
+                .usage = req->execution ? keep_usage : NULL,
                 .context = req,
+                .log_context = req,
         };
         count = api_policy_layers(&req->policy, ret_order->layers);
         if (engine->untrusted_requests)
@@ -251,8 +301,13 @@ sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err)
         }
         execution->engine = engine;
         execution->req = req;
+        execution->started_ns = clock_now_ns();
+        (void)pthread_mutex_init(&execution->lock, NULL); /* cannot fail with default attributes */
+        req->execution = execution;
         r = start_thread(execution);
         if (r != 0) {
+                req->execution = NULL;
+                (void)pthread_mutex_destroy(&execution->lock);
                 mem_free(execution);
                 (void)error_set(&error, SBX_ESYSTEM, "start a thread: %s", strerror(r));
                 (void)api_fail(&error, err);
@@ -275,8 +330,44 @@ sbx_result *sbx_wait(sbx_execution *execution, sbx_error **err)
                 *err = execution->err;
         else
                 sbx_error_free(execution->err);
+        execution->req->execution = NULL;
+        (void)pthread_mutex_destroy(&execution->lock);
         mem_free(execution);
         return result;
+}
+
+int sbx_usage(sbx_execution *execution, sbx_usage_sample *usage, sbx_error **err)
+{
+        struct engine_usage last;
+        uint64_t sampled_ns;
+
+        if (!execution || !usage)
+                return api_fail_null("sbx_usage", err);
+        if (usage->size < sizeof(*usage)) {
+                struct error error;
+
+                (void)error_set(&error, SBX_EINVAL, "sbx_usage: the size of the sample is not set");
+                return api_fail(&error, err);
+        }
+        (void)pthread_mutex_lock(&execution->lock);
+        last = execution->usage;
+        sampled_ns = execution->sampled_ns;
+        (void)pthread_mutex_unlock(&execution->lock);
+        *usage = (sbx_usage_sample){
+                .size = sizeof(*usage),
+                .time = sampled_ns ? (double)(sampled_ns - execution->started_ns) / 1e9 : 0,
+                .cpu_time = (double)last.cpu_us / 1e6,
+                .cpu_percent = (double)last.cpu_milli / 10,
+                .memory = last.memory,
+                .memory_peak = last.memory_peak,
+                .disk = last.disk,
+                .io_read = last.io_read,
+                .io_write = last.io_write,
+                .network_in = last.network_in,
+                .network_out = last.network_out,
+                .processes = last.processes,
+        };
+        return 0;
 }
 
 void sbx_cancel(sbx_execution *execution)

@@ -116,9 +116,10 @@ void run_kill(struct run *run)
                 (void)shutdown(run->socket, SHUT_RDWR);
 }
 
-void run_finish(struct run *run)
+unsigned run_finish(struct run *run)
 {
         siginfo_t info;
+        unsigned left;
 
         fd_close(run->socket);
         run->socket = -1;
@@ -127,8 +128,9 @@ void run_finish(struct run *run)
                                0 &&
                        errno == EINTR)
                         ;
-        cgroup_remove(&run->group);
+        left = cgroup_remove(&run->group);
         cgroup_close(&run->group);
+        return left;
 }
 
 void run_close(struct run *run)

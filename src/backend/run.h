@@ -50,8 +50,8 @@ void run_terminate(struct run *run);
 /* Ends every process of the run. */
 void run_kill(struct run *run);
 /* Lets the helper clear up and go, waits for it, removes what it left, closes all but workspace_fd.
- */
-void run_finish(struct run *run);
+ * How many directories of its control group could not be removed. */
+unsigned run_finish(struct run *run);
 void run_close(struct run *run);
 
 #endif

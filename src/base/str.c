@@ -158,13 +158,22 @@ size_t str_utf8_complete(const void *data, size_t length)
         return length;
 }
 
+/* The second set of control characters, U+0080 to U+009f, is two bytes in UTF-8: C2 80 to C2 9F.
+ * Some terminals obey them like their elder brothers. */
+static bool is_second_set(const unsigned char *start, const unsigned char *p)
+{
+        return (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) ||
+               (p > start && p[-1] == 0xc2 && p[0] >= 0x80 && p[0] < 0xa0);
+}
+
 const char *str_printable(const char *text, char *buffer, size_t size)
 {
         size_t used = 0;
         bool utf8 = str_is_utf8(text, strlen(text));
 
         for (const unsigned char *p = (const unsigned char *)text; *p && used + 5 < size; p++) {
-                if (*p < 0x20 || *p == 0x7f || (*p >= 0x80 && !utf8))
+                if (*p < 0x20 || *p == 0x7f || (*p >= 0x80 && !utf8) ||
+                    is_second_set((const unsigned char *)text, p))
                         used += (size_t)snprintf(buffer + used, size - used, "\\x%02x", *p);
                 else
                         buffer[used++] = (char)*p;

@@ -36,6 +36,8 @@ extern const struct command cmd_languages;
 extern const struct command cmd_templates;
 extern const struct command cmd_policy;
 extern const struct command cmd_bench;
+extern const struct command cmd_history;
+extern const struct command cmd_top;
 
 /* The name of the sub-command nearest to a misspelt word, or NULL. */
 const char *command_nearest(const char *word);

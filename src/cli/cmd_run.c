@@ -22,6 +22,7 @@ struct run {
         unsigned jobs;
         struct run_verdicts verdicts;
         struct run_events events;
+        struct run_log log;
 };
 
 static int set_code(struct run *run, struct error *err)
@@ -80,6 +81,8 @@ static int set_output(struct run *run, struct error *err)
         }
         if (r == 0)
                 r = sbx_request_set_warnings(run->req, shows_warnings(run), &failure);
+        if (r == 0)
+                r = sbx_request_set_log_handler(run->req, run_log_handle, &run->log, &failure);
         return r < 0 ? report_take(err, failure) : 0;
 }
 
@@ -111,6 +114,8 @@ static int prepare(struct run *run, struct error *err)
                 r = run_stdin_open(run->cli, run->options, &run->code, &run->stdin_fd, err);
         if (r == 0)
                 r = set_code(run, err);
+        if (r == 0)
+                r = run_log_open(&run->log, options_value(run->options, "log"), err);
         if (r == 0)
                 r = run_open_collect(run->options, run->req, err);
         return r < 0 ? r : set_output(run, err);
@@ -147,6 +152,8 @@ static int report_result(struct run *run, const sbx_result *result, struct error
         if (r < 0)
                 return r;
         run_report_outcome(result, run->form, run->quiet);
+        if (run->log.not_recorded.length > 0 && !run->quiet)
+                report_line(run->log.not_recorded.data, NULL);
         if (run->form == OUTPUT_RAW && !run->quiet)
                 run_report_missing(result);
         if (run->form == OUTPUT_RAW && shows_warnings(run))
@@ -201,6 +208,7 @@ static int run_main(const struct cli *cli, const struct options *options, struct
                 .quiet = options_given(options, "quiet"),
                 .code = { .fd = -1 },
                 .stdin_fd = -1,
+                .log = { .fd = -1 },
         };
         AUTO_ENGINE sbx_engine *engine = NULL;
         /* First of all: its helper starts up on another CPU while we read code and policy. It runs
@@ -212,6 +220,7 @@ static int run_main(const struct cli *cli, const struct options *options, struct
         if (r == 0)
                 r = execute(&run, engine, err);
         run_events_done(&run.events);
+        run_log_close(&run.log);
         sbx_request_free(run.req);
         sbx_cases_free(run.cases);
         fd_close(run.stdin_fd);

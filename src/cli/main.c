@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-        &cmd_run, &cmd_check, &cmd_languages, &cmd_templates, &cmd_policy, &cmd_doctor, &cmd_bench,
+        &cmd_run,     &cmd_check, &cmd_languages, &cmd_templates, &cmd_policy,
+        &cmd_history, &cmd_top,   &cmd_doctor,    &cmd_bench,
 };
 
 /* Named in the documentation, not in this build: refused rather than taken for file names. */
@@ -23,7 +24,6 @@ static const struct {
         const char *name;
         const char *summary;
 } unavailable[] = {
-        { "history", "what has run" },
         { "mcp", "Model Context Protocol server" },
         { "keeper", "keeps interpreters warm" },
         { "serve", "HTTP server" },

@@ -106,6 +106,19 @@ void run_events_handle(const sbx_event *event, void *userdata);
 /* Adds the last line and waits until all is written. `result_line` is the result's JSON. */
 int run_events_complete(struct run_events *events, const char *result_line, struct error *err);
 
+/* run_log.c: events as JSON lines for a log, and the warning that a run was not recorded. */
+struct run_log {
+        int fd;             /* owned where it is a file or a socket; -1: nothing is logged */
+        const char *prefix; /* of each datagram; NULL: lines of a file */
+        int facility;       /* of syslog, added to the priority */
+        bool is_shared;     /* the descriptor is standard error's */
+        struct strbuf not_recorded; /* why, or empty */
+};
+
+int run_log_open(struct run_log *log, const char *where, struct error *err); /* NULL: nowhere */
+void run_log_close(struct run_log *log);
+void run_log_handle(const sbx_event *event, void *log);
+
 /* run_report.c: what is told about a run that ended, on stderr. */
 /* Which protections a run that accepts less went without. */
 void run_report_missing(const sbx_result *result);

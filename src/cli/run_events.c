@@ -174,11 +174,35 @@ static void handle_stderr(struct run_events *events, const sbx_event *event)
         handle_output(events, 1, event);
 }
 
+/* null where it is not known; a line that could not be made is noticed later. */
+static void put_known(json_t *line, const char *key, uint64_t value)
+{
+        (void)json_object_set_new(line, key,
+                                  value == UINT64_MAX ? json_null()
+                                                      : json_integer((json_int_t)value));
+}
+
 static void handle_usage(struct run_events *events, const sbx_event *event)
 {
-        add_line(events, json_pack("{s:s, s:I, s:f, s:I, s:f}", "event", "usage", "memory",
-                                   (json_int_t)event->memory, "cpu_time", event->cpu_time,
-                                   "processes", (json_int_t)event->processes, "time", event->time));
+        json_t *line = json_pack("{s:s, s:I, s:f, s:I, s:f, s:f, s:I}", "event", "usage", "memory",
+                                 (json_int_t)event->memory, "cpu_time", event->cpu_time,
+                                 "processes", (json_int_t)event->processes, "time", event->time,
+                                 "cpu_percent", event->cpu_percent, "memory_peak",
+                                 (json_int_t)event->memory_peak);
+
+        put_known(line, "disk", event->disk);
+        put_known(line, "io_read", event->io_read);
+        put_known(line, "io_write", event->io_write);
+        put_known(line, "network_in", event->network_in);
+        put_known(line, "network_out", event->network_out);
+        add_line(events, line);
+}
+
+static void handle_warning(struct run_events *events, const sbx_event *event)
+{
+        add_line(events, json_pack("{s:s, s:s?, s:I, s:I, s:f}", "event", "warning", "limit",
+                                   event->text, "used", (json_int_t)event->used, "allowed",
+                                   (json_int_t)event->allowed, "time", event->time));
 }
 
 static void handle_violation(struct run_events *events, const sbx_event *event)
@@ -218,6 +242,7 @@ void run_events_handle(const sbx_event *event, void *userdata)
                 { "usage", handle_usage },
                 { "execution.start", handle_start },
                 { "security.violation", handle_violation },
+                { "limit.warning", handle_warning },
                 { "case", handle_case },
                 { "security.bypass", handle_bypass },
         };

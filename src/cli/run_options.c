@@ -212,6 +212,16 @@ static int apply_trusted(const struct option *option, const char *value, void *t
         return 0;
 }
 
+static int apply_no_record(const struct option *option, const char *value, void *target,
+                           struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_set_no_record(target, true, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
 static int apply_unavailable(const struct option *option, const char *value, void *target,
                              struct error *err)
 {
@@ -320,6 +330,9 @@ const struct option run_options[] = {
         { "text", 0, NULL, false, false, "short for --output text" },
         { "name", 0, "ID", false, false, "an identifier of yours, repeated in the result",
           apply_name },
+        { "no-record", 0, NULL, false, false, "leave no record of the run", apply_no_record },
+        { "log", 0, "WHERE", false, false,
+          "write events as JSON lines to a file, '-' (standard error), journald or syslog" },
         { "quiet", 'q', NULL, false, false, "say nothing of our own but refusals" },
         { "verbose", 'v', NULL, false, false,
           "tell on stderr which backend, limits and protections were in force" },

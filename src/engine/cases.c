@@ -56,6 +56,8 @@ static void tell(struct session *s, const char *kind, const char *data, const ch
 
         if (s->order->event)
                 s->order->event(s->order->context, &event);
+        if (s->order->log && !data) /* single cases are not logged */
+                s->order->log(s->order->log_context, &event);
 }
 
 static int tell_case(struct session *s, const struct result_case *verdict, struct error *err)
@@ -82,6 +84,8 @@ static void hear_start(void *context, const struct engine_event *event)
         (void)snprintf(s->id, sizeof(s->id), "%s", event->id);
         if (s->order->event)
                 s->order->event(s->order->context, event);
+        if (s->order->log)
+                s->order->log(s->order->log_context, event);
 }
 
 /* ---- one case ---- */
@@ -103,7 +107,8 @@ static int run_case(struct session *s, size_t index, struct result **ret_result,
         request.collect_patterns = (struct strlist){ 0 };
         order.request = &request;
         order.program = s->order->program ? s->order->program : &s->program;
-        order.event = NULL;
+        order.event = order.log = NULL; /* several at once: the caller hears of the whole */
+        order.usage = NULL;
         r = case_arguments(s->order, s->cases, index, &request.arguments, err);
         if (r == 0)
                 r = engine_run(s->engine, &order, ret_result, err);
@@ -392,6 +397,8 @@ static int compile(struct session *s, struct error *err)
                 return 0;
         }
         order.event = hear_start;
+        order.log = NULL;
+        order.usage = NULL;
         order.context = s;
         r = engine_compile(s->engine, &order, &s->program, &s->compiled, err);
         if (r == 0 && s->compiled->run.outcome != OUTCOME_OK)

@@ -95,8 +95,7 @@ static int write_file(int folder, const char *name, int from, const struct stat 
         return 0;
 }
 
-static int collect_file(const struct request *request, int workspace_fd, const char *path,
-                        uint64_t *left, bool *ret_taken)
+int collect_copy(int workspace_fd, const char *path, int top, uint64_t *left, bool *ret_taken)
 {
         AUTO_CLOSE int from = files_open(workspace_fd, path);
         AUTO_CLOSE int folder = -1;
@@ -106,7 +105,7 @@ static int collect_file(const struct request *request, int workspace_fd, const c
         *ret_taken = false;
         if (from < 0 || fstat(from, &st) < 0 || (uint64_t)st.st_size > *left)
                 return 0; /* a link, gone, or too large */
-        folder = open_folder_of(request->collect_fd, path, &name);
+        folder = open_folder_of(top, path, &name);
         if (folder < 0 || write_file(folder, name, from, &st) < 0)
                 return -1;
         *left -= (uint64_t)st.st_size;
@@ -131,7 +130,8 @@ int collect_files(struct passage *passage, int workspace_fd, const struct file_l
                         result->files_truncated = true;
                         continue;
                 }
-                if (collect_file(passage->order->request, workspace_fd, path, &left, &taken) < 0) {
+                if (collect_copy(workspace_fd, path, passage->order->request->collect_fd, &left,
+                                 &taken) < 0) {
                         error_set_errno(err, "collect '%s'",
                                         str_printable(path, shown, sizeof(shown)));
                         return err ? (err->code = SBX_EOUTPUT) : SBX_EOUTPUT;

@@ -38,6 +38,7 @@ static int try_run(struct engine *engine, const char *enforcement, const char *b
         if (r < 0)
                 return r;
         request_init(&request);
+        request.no_record = true; /* nobody asked for a run */
         policy_init(&policy);
         r = request_set_language(&request, "binary", err);
         if (r == 0)

@@ -138,8 +138,8 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
 {
         int r;
 
-        *engine =
-                (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS };
+        *engine = (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS,
+                                   .history = { .dir = -1 } };
         (void)pthread_mutex_init(&engine->lock, NULL); /* cannot fail with default attributes */
         (void)pthread_cond_init(&engine->freed, NULL);
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
@@ -158,6 +158,7 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         engine->languages = languages_new();
         engine->analyze_path = engine_find_helper("sandbox-analyze", "SANDBOX_ANALYZE");
         engine->cache_dir = find_cache();
+        history_init(&engine->history);
         engine->cache_bytes = COMPILED_BYTES;
         if (!engine->languages || !engine->init_path || !engine->analyze_path) {
                 engine_done(engine);
@@ -176,6 +177,7 @@ void engine_done(struct engine *engine)
         mem_free(engine->init_path);
         mem_free(engine->analyze_path);
         mem_free(engine->cache_dir);
+        history_done(&engine->history);
         cgroup_site_close(&engine->site);
         (void)pthread_cond_destroy(&engine->freed);
         (void)pthread_mutex_destroy(&engine->lock);

@@ -8,6 +8,7 @@
 #include "base/bundle.h"
 #include "base/error.h"
 #include "backend/child.h"
+#include "history/history.h"
 #include "kernel/cgroup.h"
 #include "languages/languages.h"
 #include "policy/policy.h"
@@ -33,6 +34,7 @@ struct engine {
         char *analyze_path;          /* owned: the program of static analysis, be it there or not */
         char *cache_dir;             /* owned, or NULL: nothing is remembered */
         uint64_t cache_bytes;        /* compiled programs that are kept, at most */
+        struct history history;      /* where records are kept; each run opens it itself */
         struct cgroup_site site;
         struct engine_identity identity;
         pthread_mutex_t lock;
@@ -50,6 +52,14 @@ struct engine_options {
         bool early_start;      /* a run follows at once: the helper starts beside our own start */
 };
 
+/* What a run uses; ENGINE_UNKNOWN where that is not known. */
+#define ENGINE_UNKNOWN UINT64_MAX
+struct engine_usage {
+        uint64_t memory, memory_peak, cpu_us, cpu_milli, disk, io_read, io_write, network_in,
+                network_out;
+        uint32_t processes;
+};
+
 /* Events as they happen; data as in sbx_event. */
 struct engine_event {
         const char *kind;
@@ -58,9 +68,8 @@ struct engine_event {
         const void *data;
         size_t length;
         const char *text;
-        uint64_t memory;
-        double cpu_time;
-        uint32_t processes;
+        const struct engine_usage *usage; /* "usage" */
+        uint64_t used, allowed;           /* "limit.warning" */
         const struct result *result;
 };
 
@@ -82,7 +91,10 @@ struct engine_order {
         const struct template_use *template;            /* or NULL */
         int cancel_fd;
         void (*event)(void *context, const struct engine_event *event); /* or NULL */
+        void (*log)(void *context, const struct engine_event *event); /* all but output; or NULL */
+        void (*usage)(void *context, const struct engine_usage *usage); /* each sample; or NULL */
         void *context;
+        void *log_context; /* of `log` and `usage`: others may come between in `event` */
 };
 
 int engine_init(struct engine *engine, const struct engine_options *options, struct error *err);

@@ -9,6 +9,8 @@
 #include "engine/engine.h"
 #include "engine/files.h"
 #include "engine/templating.h"
+#include "history/running.h"
+#include "monitor/monitor.h"
 #include "plan/build.h"
 
 struct passage {
@@ -49,7 +51,12 @@ struct passage {
         struct result_step ready;     /* how readying it went */
         struct deps deps;             /* what the program needs beside its language */
         struct analysis_job analysis; /* of its source, under way beside the rest */
-        bool is_static; /* the code is a program that needs no loader and no library */
+        bool is_recorded;             /* the policy and the request want it */
+        struct history history;       /* where to; its path is the engine's */
+        struct running running;       /* its entry among those that are going on */
+        struct history_artifacts artifacts;
+        bool wants_details; /* somebody looks at I/O and network */
+        bool is_static;     /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */
@@ -113,6 +120,21 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
 void limits_list(const struct limits *limits, struct result *result);
 /* Lays what a language file gives over the limits. A timeout alone bounds the CPU time as well. */
 void limits_lay_over(struct limits *limits, const struct language_limits *given);
+
+/* events.c: what happens is told to whoever listens. */
+void passage_tell(const struct passage *passage, const char *kind, const char *text);
+void passage_tell_end(const struct passage *passage);
+void passage_listen(struct passage *passage, const struct step_order *order,
+                    struct monitor_order *watch);
+
+/* record.c: what is kept. None of it fails the run: what goes wrong is told as an event. */
+void record_begin(struct passage *passage);
+/* Files that the run made, while its workspace is there. */
+void record_files(struct passage *passage, int workspace_fd);
+void record_end(struct passage *passage);
+
+/* collect.c: copies one file; whether it was taken. -1 with errno where it could not be written. */
+int collect_copy(int workspace_fd, const char *path, int folder, uint64_t *left, bool *ret_taken);
 
 /* message.c: the sentence for a person. */
 void message_compose(struct passage *passage);

@@ -6,7 +6,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -23,37 +22,7 @@ static const struct {
         { "run", passage_run },             /* plan, backend, monitor: the program, contained */
 };
 
-static void tell(const struct passage *passage, const char *kind)
-{
-        const struct engine_order *order = passage->order;
-        struct engine_event event = {
-                .kind = kind,
-                .id = passage->result->id,
-                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
-                .text = passage->result->language,
-                .result = passage->result,
-        };
-
-        if (order->event)
-                order->event(order->context, &event);
-}
-
-static void tell_violation(const struct passage *passage, const struct result_violation *violation)
-{
-        const struct engine_order *order = passage->order;
-        char text[256];
-        struct engine_event event = {
-                .kind = "security.violation",
-                .id = passage->result->id,
-                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
-                .text = text,
-        };
-
-        (void)snprintf(text, sizeof(text), "%s: %s: %s", violation->kind, violation->what,
-                       violation->why);
-        if (order->event)
-                order->event(order->context, &event);
-}
+enum { STAGE_POLICY = 1 };
 
 /* A refusal or a failure of ours becomes a result; whatever else is wrong is the caller's error. */
 static int settle(struct passage *passage, int r, const struct error *err)
@@ -76,6 +45,8 @@ static int settle(struct passage *passage, int r, const struct error *err)
 static void passage_done(struct passage *passage)
 {
         analysis_end(&passage->analysis);
+        history_artifacts_drop(&passage->artifacts);
+        fd_close(passage->history.dir);
         policy_values_done(&passage->policy);
         mem_free(passage->workspace);
         files_done(&passage->files_before);
@@ -118,9 +89,11 @@ static int go(struct passage *passage, size_t end, struct error *err)
         for (size_t i = 0; i < end && r == 0; i++) {
                 r = pipeline[i].go(passage, err);
                 if (i == 0 && r == 0)
-                        tell(passage, "execution.start");
+                        passage_tell(passage, "execution.start", passage->result->language);
                 if (r == 0 && passage->result->run.outcome != OUTCOME_OK)
                         break; /* the program could not be compiled */
+                if (i == STAGE_POLICY && r == 0 && end == ARRAY_SIZE(pipeline))
+                        record_begin(passage);
         }
         if (r == 0)
                 r = passage_analysed(passage, err);
@@ -131,11 +104,12 @@ static int go(struct passage *passage, size_t end, struct error *err)
                 message_compose(passage);
         else
                 r = settle(passage, r, err);
+        running_close(&passage->running);
         deps_tell(passage);
-        for (size_t i = 0; r == 0 && i < passage->result->violation_count; i++)
-                tell_violation(passage, &passage->result->violations[i]);
+        if (r == 0 && end == ARRAY_SIZE(pipeline))
+                record_end(passage);
         if (r == 0)
-                tell(passage, "execution.complete");
+                passage_tell_end(passage);
         return r;
 }
 
@@ -150,10 +124,13 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
                 .program_fd = -1,
                 .analysis = { .pidfd = -1, .socket = -1 },
                 .entry = "",
+                .history = { .dir = -1 },
                 .started_ns = clock_now_ns(),
                 .result = result_new(),
         };
         bundle_init(&passage->built.files);
+        running_init(&passage->running);
+        history_artifacts_init(&passage->artifacts);
         deps_init(&passage->deps);
         r = templating_begin(&passage->templating, engine, order, err);
         passage->order = &passage->templating.order;

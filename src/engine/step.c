@@ -95,35 +95,6 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         return take_owner(passage, plan, err);
 }
 
-static void hear_output(void *context, int stream, const void *data, size_t length)
-{
-        struct passage *passage = context;
-        struct engine_event event = {
-                .kind = stream == 1 ? "stdout" : "stderr",
-                .id = passage->result->id,
-                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
-                .data = data,
-                .length = length,
-        };
-
-        passage->order->event(passage->order->context, &event);
-}
-
-static void hear_usage(void *context, uint64_t memory, uint64_t cpu_us, uint32_t processes)
-{
-        struct passage *passage = context;
-        struct engine_event event = {
-                .kind = "usage",
-                .id = passage->result->id,
-                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
-                .memory = memory,
-                .cpu_time = (double)cpu_us / 1e6,
-                .processes = processes,
-        };
-
-        passage->order->event(passage->order->context, &event);
-}
-
 static void order_monitor(struct passage *passage, const struct step_order *order,
                           struct monitor_order *watch)
 {
@@ -153,8 +124,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                         passage->backend == &backend_local && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
         };
-        if (running && passage->order->event)
-                watch->listener = (struct monitor_listener){ hear_output, hear_usage, passage };
+        passage_listen(passage, order, watch);
 }
 
 /* What the monitor could not call the program's doing. */
@@ -230,8 +200,9 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 mem_free(host.early);
                 return r;
         }
-        if (sweep)
-                cgroup_sweep(&passage->engine->site); /* while the helper works */
+        if (sweep && cgroup_sweep(&passage->engine->site) > 0) /* while the helper works */
+                passage_tell(passage, "cleanup.leftover",
+                             "control groups of a supervisor that was killed were removed");
         r = monitor_watch(&run, &watch, order->outcome, passage->result, err);
         if (run.is_ready) {
                 passage->backend->describe(&run, plan, passage->result);
@@ -241,7 +212,8 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 r = explain(passage, &run, order->outcome, err);
         if (r == 0 && run.workspace_fd >= 0)
                 r = order->collect(passage, run.workspace_fd, err);
-        run_finish(&run);
+        if (run_finish(&run) > 0)
+                passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
         run_close(&run);
         mem_free(host.early);
         return r;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,15 @@ static size_t list_candidates(const struct policy_values *policy, enum policy_ba
         return count;
 }
 
+static void tell_fallback(const struct passage *passage, const struct error *err)
+{
+        char text[256];
+
+        (void)snprintf(text, sizeof(text), "%s instead: %.200s", passage->backend->name,
+                       err ? err->message : "");
+        passage_tell(passage, "backend.fallback", text);
+}
+
 int step_run_somewhere(struct passage *passage, const struct step_order *order, struct error *err)
 {
         enum policy_backend candidates[2 * POLICY_BACKENDS_MAX + 1];
@@ -65,6 +75,8 @@ int step_run_somewhere(struct passage *passage, const struct step_order *order, 
                         error_hint(err, "use '--backend container', or '--fallback container'");
                         continue;
                 }
+                if (i > 0)
+                        tell_fallback(passage, err);
                 r = step_run(passage, order, err);
                 if (r != SBX_EREFUSED)
                         return r;
@@ -143,6 +155,8 @@ static int compare_files(struct passage *passage, int workspace_fd, struct error
         inputs_forgive(passage, workspace_fd, &after);
         if (r == 0)
                 r = files_compare(&passage->files_before, &after, passage->result, err);
+        if (r == 0)
+                record_files(passage, workspace_fd);
         files_done(&after);
         return r;
 }

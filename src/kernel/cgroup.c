@@ -181,15 +181,18 @@ void cgroup_close(struct cgroup *group)
         group->event_fd = group->event_file_fd = -1;
 }
 
-void cgroup_remove(struct cgroup *group)
+unsigned cgroup_remove(struct cgroup *group)
 {
+        unsigned left = 0;
         int saved = errno;
 
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-                if (group->parent_fds[i] >= 0 && group->name[0])
-                        (void)unlinkat(group->parent_fds[i], group->name,
-                                       AT_REMOVEDIR); /* may be gone */
+                if (group->parent_fds[i] >= 0 && group->name[0] &&
+                    unlinkat(group->parent_fds[i], group->name, AT_REMOVEDIR) < 0 &&
+                    errno != ENOENT) /* the helper may have removed it */
+                        left++;
         errno = saved;
+        return left;
 }
 
 int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
@@ -319,22 +322,26 @@ static void sweep_group(const struct cgroup_site *site, const char *name)
                                        AT_REMOVEDIR); /* busy: the next one's turn */
 }
 
-void cgroup_sweep(const struct cgroup_site *site)
+unsigned cgroup_sweep(const struct cgroup_site *site)
 {
         int parent = site->parent_fds[CGROUP_MEMORY] >= 0 ? site->parent_fds[CGROUP_MEMORY]
                                                           : site->parent_fds[CGROUP_PIDS];
         int copy = parent >= 0 ? openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
         struct dirent *entry;
+        unsigned count = 0;
 
         if (!dir) {
                 fd_close(copy);
-                return;
+                return 0;
         }
         while ((entry = readdir(dir)))
                 if (str_has_prefix(entry->d_name, CGROUP_PREFIX) &&
                     strlen(entry->d_name) < CGROUP_NAME_MAX &&
-                    owner_is_dead(entry->d_name, site->owner))
+                    owner_is_dead(entry->d_name, site->owner)) {
                         sweep_group(site, entry->d_name);
+                        count++;
+                }
         (void)closedir(dir);
+        return count;
 }

@@ -69,10 +69,12 @@ int cgroup_open(const struct cgroup_site *site, const char *name,
                 const struct cgroup_limits *limits, struct cgroup *ret_group, struct error *err);
 /* Closes descriptors; removes nothing. */
 void cgroup_close(struct cgroup *group);
-/* Removes the directories, where the helper did not come to it. Keeps errno. */
-void cgroup_remove(struct cgroup *group);
-/* Removes groups of owners that are dead, ending whatever still lives in them. */
-void cgroup_sweep(const struct cgroup_site *site);
+/* Removes the directories, where the helper did not come to it. Keeps errno. How many are there
+ * still. */
+unsigned cgroup_remove(struct cgroup *group);
+/* Removes groups of owners that are dead, ending whatever still lives in them. How many it found.
+ */
+unsigned cgroup_sweep(const struct cgroup_site *site);
 
 /* The descriptors through which a process enters: writes "0" to each. At most CGROUP_CONTROLLERS;
  * the count, or -1 with errno. Owned by the caller. On version 2, none: see cgroup_into_fd(). */

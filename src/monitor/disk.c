@@ -108,9 +108,24 @@ bool disk_is_over(struct watch *watch)
         if (!run_is_over(watch->run))
                 bytes += processes_unlinked_bytes(watch);
         /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */
+        watch->disk_bytes = bytes + scratch > order->counted_before
+                                    ? bytes + scratch - order->counted_before
+                                    : 0;
         watch->disk_ns = started + (clock_now_ns() - started) * 10;
         /* It was complete before the run: what the run hid counts as too much. */
         return !complete || bytes + scratch > order->counted_before + order->disk_bytes;
+}
+
+uint64_t disk_used(const struct watch *watch)
+{
+        struct statfs fs;
+
+        if (watch->order->counted_count > 0 || watch->order->counts_workspace)
+                return watch->disk_bytes;
+        if (watch->run->workspace_fd < 0 || fstatfs(watch->run->workspace_fd, &fs) < 0 ||
+            fs.f_type != TMPFS)
+                return MONITOR_UNKNOWN;
+        return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
 bool disk_is_full(int workspace_fd)

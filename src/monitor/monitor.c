@@ -29,6 +29,12 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
         watch->killed = true;
 }
 
+static uint64_t usage_interval(const struct watch *watch)
+{
+        return (watch->order->interval_ms ? watch->order->interval_ms : MONITOR_SAMPLE_MS) *
+               ns_per_ms;
+}
+
 /* Reports from the helper, until there is none or it is gone. */
 static void hear_helper(struct watch *watch)
 {
@@ -42,7 +48,8 @@ static void hear_helper(struct watch *watch)
                         watch->ready_ns = now;
                         watch->deadline_ns = now + watch->order->timeout_ms * ns_per_ms;
                         watch->sample_ns = now + MONITOR_SHORT_SAMPLE_MS * ns_per_ms;
-                        watch->usage_ns = now + MONITOR_SAMPLE_MS * ns_per_ms;
+                        watch->told_ns = now;
+                        watch->usage_ns = now + usage_interval(watch);
                 }
                 if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
                         watch->ended_ns = now;
@@ -251,6 +258,8 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
                 step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */
         else
                 verdict_decide(&watch);
+        if (run->is_ready)
+                usage_look_back(&watch);
         if (watch.output_failed) {
                 errno = watch.output_errno;
                 (void)error_set_errno(err, "write the program's output");

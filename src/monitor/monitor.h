@@ -16,10 +16,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MONITOR_UNKNOWN UINT64_MAX
+
+/* What a run uses; MONITOR_UNKNOWN where that is not known. */
+struct monitor_usage {
+        uint64_t memory, memory_peak; /* bytes */
+        uint64_t cpu_us;              /* so far */
+        uint64_t cpu_milli;           /* since the sample before: 1000 is one CPU */
+        uint64_t disk;                /* bytes in what the guest can write */
+        uint64_t io_read, io_write;   /* bytes, only where details are wanted */
+        uint64_t network_in, network_out;
+        uint32_t processes;
+};
+
+/* The limits that a warning is told of. */
+enum monitor_limit {
+        MONITOR_TIMEOUT,   /* milliseconds */
+        MONITOR_CPU_TIME,  /* milliseconds */
+        MONITOR_MEMORY,    /* bytes */
+        MONITOR_PROCESSES, /* count */
+        MONITOR_DISK,      /* bytes */
+        MONITOR_LIMITS
+};
+
+const char *monitor_limit_name(enum monitor_limit limit); /* as in the policy: "cpu_time" */
+
+struct monitor_warning {
+        enum monitor_limit limit;
+        uint64_t used, allowed;
+};
+
 /* What the caller hears while the run goes on. Any may be NULL. */
 struct monitor_listener {
         void (*output)(void *context, int stream, const void *data, size_t length);
-        void (*usage)(void *context, uint64_t memory, uint64_t cpu_us, uint32_t processes);
+        bool (*usage)(void *context, const struct monitor_usage *usage); /* false: end the run */
+        void (*warn)(void *context, const struct monitor_warning *warning);
         void *context;
 };
 
@@ -44,6 +75,10 @@ struct monitor_order {
         uint64_t started_ns;     /* when the step began */
         const char *proc_root;   /* local runs: "/proc" */
         struct monitor_listener listener;
+        uint64_t interval_ms;      /* between two calls of its `usage` */
+        const bool *wants_details; /* whether those have I/O and network: borrowed, or NULL */
+        bool owns_network;         /* the network namespace is the guest's own */
+        uint64_t warn_at[MONITOR_LIMITS]; /* percent of the limit; 0: never */
 };
 
 /* Bytes below directories; false where that cannot be told: too deep, too many, closed to us. With

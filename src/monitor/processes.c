@@ -365,3 +365,33 @@ uint64_t processes_unlinked_bytes(const struct watch *watch)
                 add_memfiles(proc, pids[i], files);
         return files->bytes;
 }
+
+/* What one process moved by its calls; none where we may not look. */
+static void add_io(int proc, long pid, uint64_t *read_bytes, uint64_t *written)
+{
+        char path[32], text[512];
+        const char *at;
+
+        (void)snprintf(path, sizeof(path), "%ld/io", pid);
+        if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0)
+                return;
+        at = strstr(text, "rchar: ");
+        *read_bytes += at ? strtoull(at + 7, NULL, 10) : 0;
+        at = strstr(text, "wchar: ");
+        *written += at ? strtoull(at + 7, NULL, 10) : 0;
+}
+
+void processes_io(const struct watch *watch, uint64_t *ret_read, uint64_t *ret_written)
+{
+        AUTO_CLOSE int host_proc = open_host_proc(watch->run);
+        AUTO_FREE long *pids = mem_alloc(PIDS_MAX * sizeof(*pids));
+        size_t count = 0;
+        int proc = -1;
+
+        *ret_read = *ret_written = 0;
+        if (pids)
+                count = list_processes(watch->run, host_proc, pids, &proc);
+        for (size_t i = 0; i < count; i++)
+                if (pids[i] != 1 && pids[i] != watch->run->keeper_pid) /* the keeper is ours */
+                        add_io(proc, pids[i], ret_read, ret_written);
+}

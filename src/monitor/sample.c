@@ -61,12 +61,10 @@ void sample_take(struct watch *watch, uint64_t now)
         if (totals.cpu_us > watch->cpu_us)
                 watch->cpu_us = totals.cpu_us;
         judge(watch, &totals);
-        if (now >= watch->usage_ns && watch->order->listener.usage) {
-                watch->order->listener.usage(watch->order->listener.context, totals.memory,
-                                             totals.cpu_us, totals.processes);
-                watch->usage_ns += MONITOR_SAMPLE_MS * UINT64_C(1000000);
-        }
+        usage_look(watch, &totals, now);
         watch->sample_ns = next_sample(watch, now);
+        if (watch->order->listener.usage && watch->usage_ns < watch->sample_ns)
+                watch->sample_ns = watch->usage_ns;
 }
 
 bool sample_may_fork(void *context)

@@ -20,16 +20,21 @@ struct watch {
         const struct monitor_order *order;
         struct result_step *step;
         struct result *result;
-        uint64_t ready_ns;     /* when the program was executed; 0: not yet */
-        uint64_t ended_ns;     /* when it ended */
-        uint64_t setup_end_ns; /* by when it must have been */
-        uint64_t deadline_ns;  /* of the wall clock */
-        uint64_t kill_ns;      /* end of the grace after SIGTERM; 0: none */
-        uint64_t sample_ns;    /* of the next sample */
-        uint64_t usage_ns;     /* of the next usage event */
-        uint64_t disk_ns;      /* when the disk is measured next */
-        bool disk_was_over;    /* at the end */
-        enum outcome verdict;  /* why we ended it; OUTCOME_OK: we did not */
+        uint64_t ready_ns;            /* when the program was executed; 0: not yet */
+        uint64_t ended_ns;            /* when it ended */
+        uint64_t setup_end_ns;        /* by when it must have been */
+        uint64_t deadline_ns;         /* of the wall clock */
+        uint64_t kill_ns;             /* end of the grace after SIGTERM; 0: none */
+        uint64_t sample_ns;           /* of the next sample */
+        uint64_t usage_ns;            /* of the next usage event */
+        uint64_t disk_ns;             /* when the disk is measured next */
+        uint64_t disk_bytes;          /* what was measured then */
+        uint64_t told_ns;             /* when usage was told last */
+        uint64_t told_cpu_us;         /* and the CPU time then */
+        uint64_t io_read, io_written; /* the most that was seen */
+        unsigned warned;              /* a bit for each limit that was warned of */
+        bool disk_was_over;           /* at the end */
+        enum outcome verdict;         /* why we ended it; OUTCOME_OK: we did not */
         bool killed;
         bool output_failed; /* the caller's descriptor takes no more */
         int output_errno;
@@ -80,8 +85,17 @@ uint32_t processes_count(const struct watch *watch);
 /* Bytes of removed files that are still open. */
 uint64_t processes_unlinked_bytes(const struct watch *watch);
 
-/* disk.c: whether what the host sees has grown past the limit; whether the run's own disk is full.
+/* Bytes read and written by all that live, and what they waited for. */
+void processes_io(const struct watch *watch, uint64_t *ret_read, uint64_t *ret_written);
+
+/* usage.c: tells what is used, and warns. At the end by what the whole run used. */
+void usage_look(struct watch *watch, const struct totals *totals, uint64_t now);
+void usage_look_back(struct watch *watch);
+
+/* disk.c: what is used now, as far as that is known; whether what the host sees has grown past the
+ * limit; whether the run's own disk is full.
  */
+uint64_t disk_used(const struct watch *watch);
 bool disk_is_over(struct watch *watch);
 bool disk_is_full(int workspace_fd);
 

@@ -34,6 +34,7 @@ enum policy_network {
         NETWORK_HOST
 };
 enum policy_analysis { ANALYSIS_OFF, ANALYSIS_WARN, ANALYSIS_BLOCK };
+enum policy_records { RECORDS_ON, RECORDS_OFF };
 /* The lists of an analysis block, and the languages that one can be written for. */
 enum policy_rule { RULE_IMPORTS, RULE_FUNCTIONS, RULE_PATTERNS, RULE_COMMANDS, POLICY_RULE_LISTS };
 enum { POLICY_RULE_LANGUAGES = 13 };
@@ -57,6 +58,13 @@ enum policy_field {
         FIELD_RULES, /* some list of analysis rules; which, the lists know */
         FIELD_STORE_CODE,
         FIELD_SEALED,
+        FIELD_RECORDS_MODE,
+        FIELD_INTERVAL,
+        FIELD_WARN_TIMEOUT,
+        FIELD_WARN_CPU_TIME,
+        FIELD_WARN_MEMORY,
+        FIELD_WARN_PROCESSES,
+        FIELD_WARN_DISK,
         FIELD_COUNT
 };
 
@@ -109,6 +117,10 @@ struct policy_values {
         struct policy_list rules[POLICY_RULE_LANGUAGES][POLICY_RULE_LISTS];
         enum policy_store store_code;
         bool sealed; /* later layers can only tighten */
+        enum policy_records records_mode;
+        uint64_t interval_ms; /* between two samples that are told */
+        /* Percent of a limit at which a warning is told; 0: never. */
+        uint64_t warn_timeout, warn_cpu_time, warn_memory, warn_processes, warn_disk;
 };
 
 struct policy_language {

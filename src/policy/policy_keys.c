@@ -13,6 +13,7 @@ static const char *const backend_names[] = {
 static const char *const enforcement_names[] = { "strict", "best-effort" };
 static const char *const network_names[] = { "none", "localhost", "dns", "allowlist", "host" };
 static const char *const analysis_names[] = { "off", "warn", "block" };
+static const char *const records_names[] = { "on", "off" };
 static const char *const store_names[] = { "never", "on_error", "always" };
 
 const char *const policy_rule_lists[POLICY_RULE_LISTS] = {
@@ -24,6 +25,13 @@ const char *const policy_rule_lists[POLICY_RULE_LISTS] = {
         {                                                                                          \
                 "analysis." language, KIND_RULES, FIELD_RULES, AT(rules[index]), 0, 0, 0, NULL,    \
                         false, TIGHTEN_RULES, "what static analysis forbids in " language          \
+        }
+
+#define WARNING(limit, field, member)                                                              \
+        {                                                                                          \
+                "monitoring.warn_" limit, KIND_COUNT, field, AT(member), 90, 0, 100, NULL, true,   \
+                        TIGHTEN_FREE,                                                              \
+                        "percent of the limit of " limit " at which a warning is told; 0: never"   \
         }
 
 const struct policy_key policy_keys[] = {
@@ -78,6 +86,15 @@ const struct policy_key policy_keys[] = {
         { "records.store_code", KIND_CHOICE, FIELD_STORE_CODE, AT(store_code), STORE_ON_ERROR,
           STORE_NEVER, STORE_ALWAYS, store_names, false, TIGHTEN_FIXED,
           "when the record of a run keeps its code" },
+        { "records.mode", KIND_CHOICE, FIELD_RECORDS_MODE, AT(records_mode), RECORDS_ON, RECORDS_ON,
+          RECORDS_OFF, records_names, false, TIGHTEN_FIXED, "whether runs are recorded" },
+        { "monitoring.interval", KIND_DURATION, FIELD_INTERVAL, AT(interval_ms), 100, 10, 3600000,
+          NULL, true, TIGHTEN_FREE, "time between two samples of what a run uses" },
+        WARNING("timeout", FIELD_WARN_TIMEOUT, warn_timeout),
+        WARNING("cpu_time", FIELD_WARN_CPU_TIME, warn_cpu_time),
+        WARNING("memory", FIELD_WARN_MEMORY, warn_memory),
+        WARNING("processes", FIELD_WARN_PROCESSES, warn_processes),
+        WARNING("disk", FIELD_WARN_DISK, warn_disk),
         { "languages", KIND_LANGUAGES, FIELD_COUNT, 0, 0, 0, 0, NULL, false, TIGHTEN_FREE,
           "what differs for single languages" },
 };

@@ -1,6 +1,7 @@
 """What a run may leave behind, seen from outside: a snapshot before, one after, and the difference.
 
 Nothing of a run may outlive it: no process, control group, mount, namespace, file or shared memory.
+Records are meant to stay; they are in the state directory of the test's own program.
 """
 
 import os
@@ -10,7 +11,7 @@ import time
 from helpers.confinement import SESSION_PREFIX
 from helpers.program import LIMIT_UIDS_FIRST, ORDINARY_UID
 
-PROGRAM_NAMES = ("sandbox", "sandbox-init", "sandbox-proxy")
+PROGRAM_NAMES = ("sandbox", "sandbox-init", "sandbox-history", "sandbox-proxy")
 NAMESPACES = ("net", "pid", "mnt", "user", "ipc")
 FILE_PLACES = ("/tmp", "/dev/shm", "/var/tmp", "/run")
 CGROUP_PREFIX = "sandbox-run"

@@ -33,6 +33,15 @@ def helper_path():
     return None
 
 
+def historian_path():
+    """What `history` and `top` execute, likewise."""
+    for candidate in (program_path().with_name("sandbox-history"),
+                      program_path().parents[1] / "historian/sandbox-history"):
+        if candidate.exists():
+            return candidate
+    return None
+
+
 def toml_path():
     """The program that reads TOML policies, found likewise."""
     for candidate in (program_path().with_name("sandbox-toml"), program_path().parents[1] / "toml/sandbox-toml"):
@@ -106,6 +115,7 @@ class Program:
         self.changes_user = self.uid != os.geteuid()
         self.directory = pathlib.Path(directory)
         self.home = self.make_directory("home")
+        self.state = self.directory / "state"  # Records of all runs: never the machine's own place.
         self.path = self._reachable_program()
 
     def _reachable_program(self):
@@ -114,7 +124,7 @@ class Program:
             return path
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
-        for source in (path, helper_path(), toml_path(), proxy_path(), analyze_path()):
+        for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), analyze_path()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)
@@ -140,7 +150,8 @@ class Program:
 
     def environment(self, extra=None):
         plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home),
-                 "XDG_CACHE_HOME": str(self.home / ".cache"), "LANG": "C.UTF-8"}
+                 "XDG_CACHE_HOME": str(self.home / ".cache"), "SANDBOX_STATE_DIR": str(self.state),
+                 "LANG": "C.UTF-8"}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
             if name in os.environ:
                 plain[name] = os.environ[name]

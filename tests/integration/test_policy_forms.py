@@ -69,6 +69,10 @@ FIELDS = [
      {"SANDBOX_STORE_CODE": "true"}, None),
     ("records.store_code", "records: { store_code: never }", "records.store_code = 'never'", "never",
      {"SANDBOX_STORE_CODE": "never"}, None),
+    ("records.mode", "records: { mode: off }", "records.mode = 'off'", "off", {}, None),
+    ("monitoring.interval", "monitoring: { interval: 50ms }", "monitoring.interval = '50ms'", 0.05, {}, None),
+    *((f"monitoring.warn_{name}", f"monitoring: {{ warn_{name}: 70 }}", f"monitoring.warn_{name} = 70", 70, {}, None)
+      for name in ("timeout", "cpu_time", "memory", "processes", "disk")),
 ]
 IDS = [f"{index}-{field[0]}" for index, field in enumerate(FIELDS)]
 

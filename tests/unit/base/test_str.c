@@ -109,6 +109,10 @@ static void control_bytes_are_shown_not_sent(void **state)
                             "a\\x0ab\\x1b[1m");
         assert_string_equal(str_printable("\xc3\xa4", buffer, sizeof(buffer)), "\xc3\xa4");
         assert_string_equal(str_printable("\xff", buffer, sizeof(buffer)), "\\xff");
+        assert_string_equal(str_printable("\xc2\x9b"
+                                          "1m\xc2\xa0",
+                                          buffer, sizeof(buffer)),
+                            "\\xc2\\x9b1m\xc2\xa0");
         assert_true(strlen(str_printable("aaaaaaaaaaaaaaaa", small, sizeof(small))) <
                     sizeof(small));
 }

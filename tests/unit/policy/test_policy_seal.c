@@ -79,6 +79,7 @@ static const struct {
           "forbidden_imports: 'sys' of the ceiling is left out" },
         { "records.store_code", "records: {store_code: never}",
           "'never' is not the ceiling 'always'" },
+        { "records.mode", "records: {mode: off}", "'off' is not the ceiling 'on'" },
 };
 
 static const struct {
@@ -116,6 +117,13 @@ static const struct {
         { "analysis.python", "analysis: {python: {forbidden_imports: {add: [pty]}}}" },
         { "analysis.shell", "analysis: {shell: {forbidden_commands: [rm]}}" },
         { "records.store_code", "records: {store_code: always}" },
+        { "records.mode", "records: {mode: on}" },
+        { "monitoring.interval", "monitoring: {interval: 1s}" },
+        { "monitoring.warn_timeout", "monitoring: {warn_timeout: 0}" },
+        { "monitoring.warn_cpu_time", "monitoring: {warn_cpu_time: 0}" },
+        { "monitoring.warn_memory", "monitoring: {warn_memory: 0}" },
+        { "monitoring.warn_processes", "monitoring: {warn_processes: 0}" },
+        { "monitoring.warn_disk", "monitoring: {warn_disk: 100}" },
 };
 
 static void nothing_can_be_widened(void **state)
