@@ -39,8 +39,18 @@ def test_a_file_is_installed(prefix, pattern):
     one(prefix, pattern)
 
 
-def test_the_helper_is_installed_and_executable(prefix):
-    assert os.access(one(prefix, "sandbox-init"), os.X_OK)
+@pytest.mark.parametrize("name", ["sandbox-init", "sandbox-history"])
+def test_a_helper_is_installed_and_executable(prefix, name):
+    assert os.access(one(prefix, name), os.X_OK)
+
+
+def test_the_installed_program_finds_its_history(sandbox, prefix):
+    before, sandbox.path = sandbox.path, prefix / "bin/sandbox"
+    try:
+        outcome = sandbox.call("history", "list", "--json", "--limit", "1")
+    finally:
+        sandbox.path = before
+    assert (outcome.exit_code, type(outcome.json)) == (0, list), outcome
 
 
 def test_the_installed_program_reads_toml(sandbox, place, prefix):

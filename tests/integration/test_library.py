@@ -164,3 +164,42 @@ def test_the_example_runs(sandbox, place, name):
     done = subprocess.run([place / name], capture_output=True, text=True, cwd=place, timeout=60, **as_user(sandbox),
                           env=sandbox.environment({"LD_LIBRARY_PATH": str(library)}))
     assert done.returncode == 0 and done.stdout.startswith("42\n"), done
+
+
+USAGE = r"""
+#include <sandbox.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static void hear(const sbx_event *event, void *names) { strcat(names, event->kind); strcat(names, " "); }
+int main(int argc, char **argv)
+{
+        sbx_error *err = NULL;
+        char names[4096] = "";
+        sbx_engine_options options = { .size = sizeof(options), .init_path = argc > 1 ? argv[1] : NULL };
+        sbx_engine *engine = sbx_engine_new(&options, &err);
+        sbx_request *req = sbx_request_new("python", "import time\nb = b'x' * (60 << 20)\ntime.sleep(20)");
+        sbx_usage_sample usage = { .size = sizeof(usage) }, small = { .size = 1 };
+        sbx_execution *execution;
+        sbx_request_set_log_handler(req, hear, names, &err);
+        execution = sbx_start(engine, req, &err);
+        for (int i = 0; i < 1000 && usage.memory < 60 << 20; i++) {
+                if (sbx_usage(execution, &usage, &err) < 0) return 1;
+                usleep(10000);
+        }
+        printf("%d %d %d %d ", usage.memory >= 60 << 20, usage.processes >= 1, usage.time > 0,
+               sbx_usage(execution, &small, NULL) < 0);
+        sbx_cancel(execution);
+        sbx_result *result = sbx_wait(execution, &err);
+        printf("%s %s\n", sbx_result_status(result), names);
+        sbx_result_free(result);
+        sbx_request_free(req);
+        sbx_engine_free(engine);
+}
+"""
+
+
+def test_usage_of_a_running_execution_can_be_asked_for(sandbox, place):
+    done = compile_and_run(sandbox, place, USAGE)
+    assert done.stdout.startswith("1 1 1 1 cancelled execution.start "), done
+    assert "usage" not in done.stdout.split("cancelled", 1)[1]
