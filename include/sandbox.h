@@ -229,13 +229,13 @@ typedef struct sbx_event {
         const void
                 *data; /* the bytes of "stdout" and "stderr"; "case": its JSON, as in the result */
         size_t length;
-        const char *text;   /* "execution.start": the language; "security.violation",
-                               "security.bypass": what and why;
-                               "case": the verdict, a line for a person;
-                               others: the name of the limit or protection, or a sentence */
-        uint64_t memory;    /* "usage": bytes now */
-        double cpu_time;    /* "usage": seconds so far */
-        uint32_t processes; /* "usage": now */
+        const char *text;         /* "execution.start": the language; "security.violation",
+                                     "security.bypass": what and why;
+                                     "case": the verdict, a line for a person;
+                                     others: the name of the limit or protection, or a sentence */
+        uint64_t memory;          /* "usage": bytes now */
+        double cpu_time;          /* "usage": seconds so far */
+        uint32_t processes;       /* "usage": now */
         const sbx_result *result; /* "execution.complete" */
         /* "usage"; UINT64_MAX where it is not known: */
         double cpu_percent;   /* since the sample before; 100 is one CPU */

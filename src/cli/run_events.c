@@ -177,18 +177,17 @@ static void handle_stderr(struct run_events *events, const sbx_event *event)
 /* null where it is not known; a line that could not be made is noticed later. */
 static void put_known(json_t *line, const char *key, uint64_t value)
 {
-        (void)json_object_set_new(line, key,
-                                  value == UINT64_MAX ? json_null()
-                                                      : json_integer((json_int_t)value));
+        (void)json_object_set_new(
+                line, key, value == UINT64_MAX ? json_null() : json_integer((json_int_t)value));
 }
 
 static void handle_usage(struct run_events *events, const sbx_event *event)
 {
-        json_t *line = json_pack("{s:s, s:I, s:f, s:I, s:f, s:f, s:I}", "event", "usage", "memory",
-                                 (json_int_t)event->memory, "cpu_time", event->cpu_time,
-                                 "processes", (json_int_t)event->processes, "time", event->time,
-                                 "cpu_percent", event->cpu_percent, "memory_peak",
-                                 (json_int_t)event->memory_peak);
+        json_t *line =
+                json_pack("{s:s, s:I, s:f, s:I, s:f, s:f, s:I}", "event", "usage", "memory",
+                          (json_int_t)event->memory, "cpu_time", event->cpu_time, "processes",
+                          (json_int_t)event->processes, "time", event->time, "cpu_percent",
+                          event->cpu_percent, "memory_peak", (json_int_t)event->memory_peak);
 
         put_known(line, "disk", event->disk);
         put_known(line, "io_read", event->io_read);

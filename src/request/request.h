@@ -60,7 +60,7 @@ struct request {
         bool no_warnings;          /* nobody looks at what the mode warn finds */
         struct request_rules *rules;
         size_t rule_count, rule_capacity;
-        bool no_record;            /* leave no trace of the run */
+        bool no_record; /* leave no trace of the run */
 };
 
 void request_init(struct request *req);
