@@ -68,4 +68,9 @@ int api_toml_record(const char *text, size_t length, char **ret_record, size_t *
                     struct error *err);
 int api_policy_copy(struct sbx_policy *to, const struct sbx_policy *from, struct error *err);
 
+/* languages.c: adds the language files of a folder; those of the user's own folder, which need not
+ * be there. */
+int api_languages_add(struct languages *set, const char *folder, struct error *err);
+int api_languages_add_own(struct languages *set, struct error *err);
+
 #endif

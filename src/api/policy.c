@@ -282,28 +282,56 @@ static char *give_text(char *text, sbx_error **err)
         return text;
 }
 
+/* The limits that suit the language, and its name where an alias was given. A language that is not
+ * known has none: a policy may speak of one that another machine has. */
+static int find_suited(struct languages *languages, const char **language, struct policy *ret_layer,
+                       struct error *err)
+{
+        const struct language *found;
+        int r = languages ? api_languages_add_own(languages, err) : error_set_nomem(err);
+
+        if (r < 0)
+                return r;
+        found = languages_by_name(languages, *language);
+        if (!found)
+                return 0;
+        engine_language_layer(found, ret_layer);
+        *language = found->name;
+        return 0;
+}
+
 char *api_policy_show(const struct policy *const *layers, size_t count, const char *language,
                       const char *form, sbx_error **err)
 {
         bool explain = str_equal(form, "explain");
+        const struct policy *all[ENGINE_LAYERS_MAX + 1];
+        struct languages *languages = language ? languages_new() : NULL;
+        struct policy suited;
         struct policy_values values;
         struct error error;
-        char *text;
+        char *text = NULL;
+        int r = 0;
 
-        if (!explain && !str_equal(form, "yaml") && !str_equal(form, "json")) {
-                (void)error_set(&error, SBX_EINVAL, "no such form of a policy: '%s'",
-                                form ? form : "NULL");
+        policy_init(&suited);
+        all[0] = &suited;
+        memcpy(all + 1, layers, count * sizeof(*layers));
+        if (!explain && !str_equal(form, "yaml") && !str_equal(form, "json"))
+                r = error_set(&error, SBX_EINVAL, "no such form of a policy: '%s'",
+                              form ? form : "NULL");
+        if (r == 0 && language)
+                r = find_suited(languages, &language, &suited, &error);
+        if (r == 0)
+                r = policy_effective(all, count + 1, language, &values, &error);
+        if (r < 0) {
                 (void)api_fail(&error, err);
-                return NULL;
+        } else {
+                text = give_text(explain ? policy_explain(all, count + 1, language, &values)
+                                         : policy_show(&values, form),
+                                 err);
+                policy_values_done(&values);
         }
-        if (policy_effective(layers, count, language, &values, &error) < 0) {
-                (void)api_fail(&error, err);
-                return NULL;
-        }
-        text = explain ? policy_explain(layers, count, language, &values)
-                       : policy_show(&values, form);
-        policy_values_done(&values);
-        return give_text(text, err);
+        languages_free(languages);
+        return text;
 }
 
 char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,

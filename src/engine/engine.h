@@ -121,6 +121,10 @@ char *engine_check(struct engine *engine, const struct engine_order *order, stru
 /* stages.c: what a policy can say that this build cannot do is an error. */
 int engine_check_policy(const struct policy_values *policy, struct error *err);
 
+/* limits.c: the limits that suit a language, as the layer that lies below every other. It owns
+ * nothing. */
+void engine_language_layer(const struct language *language, struct policy *ret_layer);
+
 /* doctor.c: what this machine gives this user, tried for real. Caller frees. */
 char *engine_doctor_json(struct engine *engine, struct error *err);
 /* languages.c: each language as JSON. Caller frees. */

@@ -1,6 +1,7 @@
 /* Limits: by which mechanism each can be held here, and, after the run, by which it was. */
 #include "engine/passage.h"
 
+#include <stddef.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -180,22 +181,49 @@ void limits_list(const struct limits *limits, struct result *result)
                 result->limits[i] = all[i];
 }
 
+/* ---- the limits of a language file ---- */
+
+static const struct {
+        size_t from; /* in struct language_limits */
+        size_t to;   /* in struct limits */
+        enum policy_field field;
+} language_rows[] = {
+#define ROW(name)                                                                                  \
+        {                                                                                          \
+                offsetof(struct language_limits, name), offsetof(struct limits, name),             \
+                        FIELD_##name                                                               \
+        }
+        ROW(timeout_ms), ROW(cpu_time_ms), ROW(memory_bytes),
+        ROW(processes),  ROW(disk_bytes),  ROW(open_files),
+#undef ROW
+};
+
+/* Returns which were given, as bits of enum policy_field. */
+static uint64_t lay_over(struct limits *limits, const struct language_limits *given)
+{
+        uint64_t fields = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(language_rows); i++) {
+                uint64_t value = *(const uint64_t *)((const char *)given + language_rows[i].from);
+
+                if (!value)
+                        continue;
+                *(uint64_t *)((char *)limits + language_rows[i].to) = value;
+                fields |= UINT64_C(1) << language_rows[i].field;
+        }
+        return fields;
+}
+
 void limits_lay_over(struct limits *limits, const struct language_limits *given)
 {
-        const struct {
-                uint64_t *to;
-                uint64_t given;
-        } rows[] = {
-                { &limits->timeout_ms, given->timeout_ms },
-                { &limits->cpu_time_ms, given->timeout_ms },
-                { &limits->cpu_time_ms, given->cpu_time_ms },
-                { &limits->memory_bytes, given->memory_bytes },
-                { &limits->processes, given->processes },
-                { &limits->disk_bytes, given->disk_bytes },
-                { &limits->open_files, given->open_files },
-        };
+        if (given->timeout_ms)
+                limits->cpu_time_ms = given->timeout_ms;
+        (void)lay_over(limits, given);
+}
 
-        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-                if (rows[i].given)
-                        *rows[i].to = rows[i].given;
+void engine_language_layer(const struct language *language, struct policy *ret_layer)
+{
+        policy_init(ret_layer);
+        ret_layer->layer = LAYER_LANGUAGE;
+        ret_layer->general.given = lay_over(&ret_layer->general.limits, &language->limits);
 }

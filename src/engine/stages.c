@@ -167,9 +167,11 @@ static int check_size(const struct passage *passage, struct error *err)
 int passage_policy(struct passage *passage, struct error *err)
 {
         const struct policy *layers[ENGINE_LAYERS_MAX + 1];
+        struct policy suited;
         size_t count = 0;
 
-        /* The limits that a language file gives belong here, before all others (LAYER_LANGUAGE). */
+        engine_language_layer(passage->language, &suited);
+        layers[count++] = &suited;
         for (size_t i = 0; i < ARRAY_SIZE(passage->order->layers); i++)
                 if (passage->order->layers[i])
                         layers[count++] = passage->order->layers[i];

@@ -88,6 +88,7 @@ void step_describe(const struct passage *passage, const struct step_order *order
                 .language = passage->language,
                 .build = order->build,
                 .tool = passage->tool.path,
+                .runtime = passage->tool.runtime,
                 .command = order->build ? order->build->command : run_command(passage),
                 .source_place = place_of_sources(passage, order),
                 .file = passage->is_project ? passage->entry : passage->language->file,

@@ -19,21 +19,24 @@
 #include <stdint.h>
 
 /* What is replaced in commands, and, where it makes sense, in values of `env` and in `paths`. */
+/* clang-format off */
 #define LANGUAGE_PLACEHOLDERS(X)                                                                   \
-        X(TOOL, "tool")             /* the interpreter or compiler that was found */               \
-        X(ROOT, "root")             /* the directory above the `bin` that holds it */              \
-        X(FILE, "file")             /* the code's file */                                          \
-        X(OUTPUT, "output")         /* what was, or is to be, compiled */                          \
-        X(ARGS, "args")             /* the program's arguments; a word of its own */               \
-        X(WORKSPACE, "workspace")   /* where the program starts */                                 \
-        X(PREPARED, "prepared")     /* the directory that `prepare` fills */                       \
-        X(DEPS, "deps")             /* the directory that holds the installed dependencies */      \
-        X(DIR, "dir")               /* project: its directory */                                   \
-        X(ENTRY, "entry")           /* project: the file to start with */                          \
-        X(SOURCES, "sources")       /* project: its files with an extension of the language; a     \
-                                     * word of its own */                                          \
-        X(MEMORY_MIB, "memory_mib") /* the memory limit of the step */                             \
-        X(HEAP_MIB, "heap_mib")     /* the part of it that `heap` gives to the program */
+        X(TOOL, "tool")                 /* the interpreter or compiler that was found */           \
+        X(ROOT, "root")                 /* the directory above the `bin` that holds it */          \
+        X(RUNTIME, "runtime")           /* what runs the tool, where `find` names such a thing */  \
+        X(RUNTIME_ROOT, "runtime_root") /* the directory above its `bin` */                        \
+        X(FILE, "file")                 /* the code's file */                                      \
+        X(OUTPUT, "output")             /* what was, or is to be, compiled */                      \
+        X(ARGS, "args")                 /* the program's arguments; a word of its own */           \
+        X(WORKSPACE, "workspace")       /* where the program starts */                             \
+        X(PREPARED, "prepared")         /* the directory that `prepare` fills */                   \
+        X(DEPS, "deps")                 /* the directory that holds installed dependencies */      \
+        X(DIR, "dir")                   /* the directory of the code */                            \
+        X(ENTRY, "entry")               /* project: the file to start with */                      \
+        X(SOURCES, "sources")           /* project: its files of the language; a word of its own */\
+        X(MEMORY_MIB, "memory_mib")     /* the memory limit of the step */                         \
+        X(HEAP_MIB, "heap_mib")         /* the part of it that `heap` gives to the program */
+/* clang-format on */
 
 enum language_placeholder {
 #define X(id, name) PLACEHOLDER_##id,
@@ -96,7 +99,8 @@ struct language {
         const char *const *shebangs;   /* base names of interpreters in "#!" lines */
         const char *magic; /* first bytes of a file of this kind, or NULL ("\x7f" "ELF") */
         const char *const
-                *candidates; /* absolute paths of the tool, best first; empty: needs none */
+                *candidates;        /* absolute paths of the tool, best first; empty: needs none */
+        const char *const *runtime; /* likewise: what runs the tool, where that is a script */
         const char *const *version_arguments; /* to make the tool print its version */
         const char *minimum_version;          /* or NULL */
         const char *install;                  /* the remedy where it is missing */
@@ -145,8 +149,9 @@ char *languages_list(const struct languages *set);
 
 /* languages_find.c: the tool on this machine. */
 struct language_tool {
-        char path[4096];  /* real path, no symbolic links; empty where the language needs none */
-        char version[64]; /* "3.11.2", or empty where it cannot be told */
+        char path[4096];    /* real path, no symbolic links; empty where the language needs none */
+        char runtime[4096]; /* real path of what runs it, or empty */
+        char version[64];   /* "3.11.2", or empty where it cannot be told */
 };
 /* Finds the first candidate that exists, is a regular executable file and new enough. SBX_ELANGUAGE
  * with the remedy where there is none. The version is remembered in `cache_dir` (NULL: not), by

@@ -52,6 +52,9 @@ const char *language_contradiction(const struct language *language)
 
         if (!has_tool && (is_used(language, "{tool}") || is_used(language, "{root}")))
                 return "{tool} or {root} is used, and 'find' is missing";
+        if (!language->runtime[0] &&
+            (is_used(language, "{runtime}") || is_used(language, "{runtime_root}")))
+                return "{runtime} is used, and missing in 'find'";
         if (!is_compiled && uses(language->run, "{output}"))
                 return "{output} is used, and 'compile' is missing";
         if (!is_built && uses(language->project.run, "{output}"))

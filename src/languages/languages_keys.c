@@ -1,5 +1,6 @@
 /* The keys of a language file, and what may stand under each: see docs/LANGUAGES.md. */
 #include "languages/languages_load.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -73,12 +74,13 @@ static const char *refuse_path(const char *text)
  * itself may be /usr: it is never meant as a whole. */
 static const char *refuse_visible(const char *text)
 {
-        static const char root[] = "{root}";
+        static const char *const roots[] = { "{root}", "{runtime_root}" };
 
-        if (!str_has_prefix(text, root))
-                return refuse_path(text);
-        return text[strlen(root)] == '/' ? refuse_path(text + strlen(root))
-                                         : "must name something below {root}";
+        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+                if (str_has_prefix(text, roots[i]))
+                        return text[strlen(roots[i])] == '/' ? refuse_path(text + strlen(roots[i]))
+                                                             : "must name something below {root}";
+        return refuse_path(text);
 }
 
 static const char *refuse_candidate(const char *text)
@@ -193,6 +195,7 @@ static const char *refuse_argument(const char *text)
 
 static const struct language_key find_keys[] = {
         KEY("candidates", LIST, REQUIRED, candidates, refuse_candidate),
+        KEY("runtime", LIST, OPTIONAL, runtime, refuse_candidate),
         KEY("version", LIST, OPTIONAL, version_arguments, NULL),
         KEY("minimum", STRING, OPTIONAL, minimum_version, refuse_version),
         KEY("install", STRING, REQUIRED, install, refuse_empty),

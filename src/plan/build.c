@@ -44,6 +44,22 @@ static void add_mount(struct plan_draft *draft, enum plan_mount_kind kind, const
         draft->mounts[draft->plan.mount_count++] = (struct plan_mount){ kind, source, target };
 }
 
+/* Whether the path is mounted already, by itself or with a directory above it: what lies below
+ * {root} may be listed as a path of the system as well. */
+static bool is_visible(const struct plan_draft *draft, const char *path)
+{
+        for (uint32_t i = 0; i < draft->plan.mount_count; i++) {
+                const char *seen = draft->mounts[i].target;
+                size_t length = strlen(seen);
+
+                if (draft->mounts[i].kind == PLAN_MOUNT_SYSTEM &&
+                    strncmp(path, seen, length) == 0 &&
+                    (path[length] == '\0' || path[length] == '/'))
+                        return true;
+        }
+        return false;
+}
+
 /* A path of the language's; the toolchain's own directory may be part of it. */
 static int add_system(const struct plan_input *input, struct plan_draft *draft, const char *path)
 {
@@ -51,7 +67,8 @@ static int add_system(const struct plan_input *input, struct plan_draft *draft, 
 
         if (!expanded)
                 return -1;
-        add_mount(draft, PLAN_MOUNT_SYSTEM, expanded, expanded);
+        if (expanded[0] == '/' && !is_visible(draft, expanded))
+                add_mount(draft, PLAN_MOUNT_SYSTEM, expanded, expanded);
         return 0;
 }
 

@@ -79,6 +79,10 @@ static const char *meaning(const struct plan_input *input, struct plan_draft *dr
                 return input->tool;
         case PLACEHOLDER_ROOT:
                 return root_of(draft, input->tool);
+        case PLACEHOLDER_RUNTIME:
+                return input->runtime ? input->runtime : "";
+        case PLACEHOLDER_RUNTIME_ROOT:
+                return root_of(draft, input->runtime ? input->runtime : "");
         case PLACEHOLDER_FILE:
                 return words_placed(input, draft, input->source_place, input->file);
         case PLACEHOLDER_DIR:
@@ -165,24 +169,34 @@ static int add_sources(const struct plan_input *input, struct plan_draft *draft)
         return 0;
 }
 
+static int add_program_arguments(const struct plan_input *input, struct plan_draft *draft)
+{
+        for (size_t i = 0; i < input->arguments->count; i++)
+                if (strlist_add(&draft->arguments, input->arguments->items[i]) < 0)
+                        return -1;
+        return 0;
+}
+
 int words_add_arguments(const struct plan_input *input, struct plan_draft *draft)
 {
+        bool takes_arguments = input->step == PLAN_STEP_RUN;
+
         for (const char *const *word = input->command; *word; word++) {
                 int r = 0;
 
-                if (str_equal(*word, "{sources}"))
+                if (str_equal(*word, "{sources}")) {
                         r = add_sources(input, draft);
-                else if (!str_equal(*word, "{args}"))
+                } else if (!str_equal(*word, "{args}")) {
                         r = add_argument(input, draft, *word);
-                else
-                        for (size_t i = 0;
-                             input->step == PLAN_STEP_RUN && r == 0 && i < input->arguments->count;
-                             i++)
-                                r = strlist_add(&draft->arguments, input->arguments->items[i]);
+                } else if (takes_arguments) {
+                        r = add_program_arguments(input, draft);
+                        takes_arguments = false;
+                }
                 if (r < 0)
                         return -1;
         }
-        return 0;
+        /* A command that does not say where they stand has them last. */
+        return takes_arguments ? add_program_arguments(input, draft) : 0;
 }
 
 /* Adds "K=V", or replaces the K among the first `known` ones. */
