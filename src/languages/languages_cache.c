@@ -1,10 +1,12 @@
 /*
- * The versions that tools told, in one small file: `path dev ino size mtime_ns version` a line.
+ * What tools told, in small files: `versions`, and `shims` with the tools that version managers
+ * named. A line of them is `path dev ino size mtime_ns answer`.
  *
  * It stands on the path of every run, so it is read with one read and replaced as a whole by
- * rename. What is in it decides nothing but the text of a version and whether that is new enough;
- * still, a folder or file that somebody else can write is not believed. Whatever goes wrong here
- * only means that the tool is asked again.
+ * rename. A version decides nothing but its text and whether that is new enough, and a tool that a
+ * shim stands for is looked at like any other before it is used; still, a folder or file that
+ * somebody else can write is not believed. Whatever goes wrong here only means that the tool is
+ * asked again.
  */
 #include "languages/languages_find.h"
 #include "base/clock.h"
@@ -21,13 +23,12 @@
 
 enum { CACHE_MAX = 16 << 10, CACHE_LINE_MAX = PATH_MAX + 192 };
 
-static const char cache_name[] = "versions";
+static const char versions_name[] = "versions", shims_name[] = "shims";
 
 /* The whole file as a string; false where there is none, or none to be trusted. */
-static bool read_cache(int folder, char content[CACHE_MAX])
+static bool read_cache(int folder, const char *name, char content[CACHE_MAX])
 {
-        AUTO_CLOSE int fd =
-                openat(folder, cache_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         ssize_t length;
 
         if (fd < 0 || !folder_is_own(fd, S_IFREG))
@@ -50,37 +51,46 @@ static bool make_key(const char *path, const struct stat *st, char key[CACHE_LIN
         return length > 0 && length < CACHE_LINE_MAX && !strchr(path, '\n');
 }
 
-/* "-" stands for a tool that does not tell its version. */
-static bool take_version(const char *text, size_t length, char version[VERSION_MAX])
-{
-        if (length == 1 && text[0] == '-') {
-                version[0] = '\0';
-                return true;
-        }
-        if (length == 0 || length >= VERSION_MAX || strspn(text, "0123456789.") < length)
-                return false;
-        memcpy(version, text, length);
-        version[length] = '\0';
-        return true;
-}
-
-bool version_cache_get(const char *directory, const char *path, const struct stat *st,
-                       char version[VERSION_MAX])
+/* Finds what follows the key. */
+static bool get(const char *directory, const char *name, const char *path, const struct stat *st,
+                char *answer, size_t size)
 {
         AUTO_CLOSE int folder = folder_open(directory);
         char content[CACHE_MAX], key[CACHE_LINE_MAX];
         const char *line = content;
 
-        if (folder < 0 || !make_key(path, st, key) || !read_cache(folder, content))
+        if (folder < 0 || !make_key(path, st, key) || !read_cache(folder, name, content))
                 return false;
         while (*line) {
-                size_t length = strcspn(line, "\n");
+                size_t length = strcspn(line, "\n"), before = strlen(key);
 
-                if (str_has_prefix(line, key))
-                        return take_version(line + strlen(key), length - strlen(key), version);
+                if (str_has_prefix(line, key)) {
+                        if (length == before || length - before >= size)
+                                return false;
+                        memcpy(answer, line + before, length - before);
+                        answer[length - before] = '\0';
+                        return true;
+                }
                 line += length + (line[length] == '\n');
         }
         return false;
+}
+
+/* "-" stands for a tool that does not tell its version. */
+bool version_cache_get(const char *directory, const char *path, const struct stat *st,
+                       char version[VERSION_MAX])
+{
+        if (!get(directory, versions_name, path, st, version, VERSION_MAX))
+                return false;
+        if (str_equal(version, "-"))
+                version[0] = '\0';
+        return version[strspn(version, "0123456789.")] == '\0';
+}
+
+bool shim_cache_get(const char *directory, const char *path, const struct stat *st,
+                    char target[PATH_MAX])
+{
+        return get(directory, shims_name, path, st, target, PATH_MAX) && target[0] == '/';
 }
 
 /* ---- writing ---- */
@@ -100,7 +110,7 @@ static void copy_others(struct strbuf *to, const char *content, const char *path
         }
 }
 
-static void replace_cache(int folder, const struct strbuf *content)
+static void replace_cache(int folder, const char *cache_name, const struct strbuf *content)
 {
         char id[CLOCK_ULID_MAX], name[64];
         AUTO_CLOSE int fd = -1;
@@ -116,8 +126,8 @@ static void replace_cache(int folder, const struct strbuf *content)
                 (void)unlinkat(folder, name, 0);
 }
 
-void version_cache_put(const char *directory, const char *path, const struct stat *st,
-                       const char *version)
+static void put(const char *directory, const char *name, const char *path, const struct stat *st,
+                const char *answer)
 {
         AUTO_STRBUF struct strbuf content = { 0 };
         AUTO_CLOSE int folder = -1;
@@ -129,8 +139,21 @@ void version_cache_put(const char *directory, const char *path, const struct sta
         folder = folder_open(directory);
         if (folder < 0)
                 return;
-        if (read_cache(folder, old))
+        if (read_cache(folder, name, old))
                 copy_others(&content, old, path);
-        strbuf_addf(&content, "%s%s\n", key, *version ? version : "-");
-        replace_cache(folder, &content);
+        strbuf_addf(&content, "%s%s\n", key, answer);
+        replace_cache(folder, name, &content);
+}
+
+void version_cache_put(const char *directory, const char *path, const struct stat *st,
+                       const char *version)
+{
+        put(directory, versions_name, path, st, *version ? version : "-");
+}
+
+void shim_cache_put(const char *directory, const char *path, const struct stat *st,
+                    const char *target)
+{
+        if (!strchr(target, '\n'))
+                put(directory, shims_name, path, st, target);
 }

@@ -4,8 +4,6 @@
 #include "languages/languages_find.h"
 #include "base/str.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,88 +13,20 @@
 
 enum { REASON_MAX = 256 };
 
-/* ---- a '*' in a candidate ---- */
-
-/* What the '*' of `pattern` stands for in `name`, or NULL. It stands for digits and dots alone: a
- * 'python3*' must not mean python3-config. */
-static const char *match_star(const char *name, const char *pattern, char version[VERSION_MAX])
-{
-        size_t before = strcspn(pattern, "*"), after = strlen(pattern) - before - 1;
-        size_t length = strlen(name), middle;
-
-        if (length < before + after + 1 || memcmp(name, pattern, before) != 0 ||
-            memcmp(name + length - after, pattern + before + 1, after) != 0)
-                return NULL;
-        middle = length - before - after;
-        if (middle >= VERSION_MAX || strspn(name + before, "0123456789.") < middle ||
-            !isdigit((unsigned char)name[before]))
-                return NULL;
-        memcpy(version, name + before, middle);
-        version[middle] = '\0';
-        return version;
-}
-
-/* Replaces the pattern by the path of the highest version. False when nothing matches. */
-static bool expand_star(const char *candidate, char path[PATH_MAX])
-{
-        const char *pattern = strrchr(candidate, '/') + 1;
-        int folder_length = (int)(pattern - candidate);
-        char folder[PATH_MAX], best[VERSION_MAX] = "", version[VERSION_MAX];
-        struct dirent *entry;
-        DIR *dir;
-
-        if ((size_t)snprintf(folder, sizeof(folder), "%.*s", folder_length, candidate) >=
-            sizeof(folder))
-                return false;
-        dir = opendir(folder);
-        if (!dir)
-                return false;
-        while ((entry = readdir(dir)))
-                if (match_star(entry->d_name, pattern, version) &&
-                    (!best[0] || version_compare(version, best) > 0) &&
-                    snprintf(path, PATH_MAX, "%s%s", folder, entry->d_name) < PATH_MAX)
-                        (void)snprintf(best, sizeof(best), "%s", version);
-        (void)closedir(dir);
-        return best[0] != '\0';
-}
-
-/* ---- whether a file may be run by us ---- */
-
-/* Whether anybody could have put another file at this real path. `owner` is the file's. */
-static bool is_replaceable(const char *path, uid_t owner)
-{
-        char folder[PATH_MAX];
-        char *slash;
-        struct stat st;
-
-        (void)snprintf(folder, sizeof(folder), "%s", path);
-        while ((slash = strrchr(folder, '/')) && slash != folder) {
-                *slash = '\0';
-                if (stat(folder, &st) < 0)
-                        return true;
-                /* In a sticky folder everybody makes files, and nobody replaces another's. */
-                if ((st.st_mode & S_IWOTH) && (!(st.st_mode & S_ISVTX) || owner != 0))
-                        return true;
-        }
-        return false;
-}
-
-/* Gives the reason why the file is not used, or NULL. */
-static const char *refuse_file(const char *path, struct stat *ret_st)
-{
-        if (stat(path, ret_st) < 0)
-                return strerror(errno);
-        if (!S_ISREG(ret_st->st_mode))
-                return "not a regular file";
-        if (access(path, X_OK) < 0)
-                return "not executable";
-        /* Root would run what any user of the machine has put there. */
-        if (geteuid() == 0 && ((ret_st->st_mode & S_IWOTH) || is_replaceable(path, ret_st->st_uid)))
-                return "writable by others, which root does not run";
-        return NULL;
-}
-
 /* ---- the version ---- */
+
+/* A tool that something else runs is asked through that. */
+static bool ask_version(const struct language *language, struct language_tool *tool)
+{
+        const char *arguments[TOOL_ARGUMENTS_MAX] = { tool->path };
+
+        if (!tool->runtime[0])
+                return version_ask(tool->path, language->version_arguments, VERSION_TIMEOUT_MS,
+                                   tool->version);
+        for (size_t i = 0; language->version_arguments[i] && i + 2 < TOOL_ARGUMENTS_MAX; i++)
+                arguments[i + 1] = language->version_arguments[i];
+        return version_ask(tool->runtime, arguments, VERSION_TIMEOUT_MS, tool->version);
+}
 
 static void find_version(const struct language *language, const char *cache_dir,
                          const struct stat *st, struct language_tool *tool)
@@ -106,9 +36,7 @@ static void find_version(const struct language *language, const char *cache_dir,
                 return;
         if (cache_dir && version_cache_get(cache_dir, tool->path, st, tool->version))
                 return;
-        if (version_ask(tool->path, language->version_arguments, VERSION_TIMEOUT_MS,
-                        tool->version) &&
-            cache_dir)
+        if (ask_version(language, tool) && cache_dir)
                 version_cache_put(cache_dir, tool->path, st, tool->version);
 }
 
@@ -129,27 +57,37 @@ static bool is_new_enough(const struct language *language, const struct language
         return true;
 }
 
-/* Fills `tool` when the candidate is usable; else `reason`, or nothing where it is absent. */
-static bool try_candidate(const struct language *language, const char *candidate,
-                          const char *cache_dir, struct language_tool *tool,
-                          char reason[REASON_MAX])
+/* ---- one path ---- */
+
+/* Why what is at `path` cannot be run, or NULL; then `real` is its real path. Nothing to say about
+ * what is absent: the reason is empty. */
+static const char *look_at(const char *path, bool is_private, const char *cache_dir,
+                           char real[PATH_MAX], struct stat *ret_st)
 {
-        char expanded[PATH_MAX];
+        char target[PATH_MAX];
+
+        if (access(path, F_OK) < 0)
+                return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
+        if (shim_resolve(path, cache_dir, target)) {
+                if (!target[0])
+                        return "its version manager has chosen none";
+                path = target;
+                is_private = true;
+        }
+        if (!realpath(path, real))
+                return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
+        return tool_refuse(real, is_private, ret_st);
+}
+
+/* Fills `tool` when the file is usable; else `reason`, or nothing where it is absent. */
+static bool try_path(const struct language *language, const char *path, bool is_private,
+                     const char *cache_dir, struct language_tool *tool, char reason[REASON_MAX])
+{
         const char *why;
         struct stat st;
 
-        if (strchr(candidate, '*')) {
-                if (!expand_star(candidate, expanded))
-                        return false;
-                candidate = expanded;
-        }
         _Static_assert(sizeof(tool->path) >= PATH_MAX, "realpath() needs the room");
-        if (!realpath(candidate, tool->path)) {
-                if (errno != ENOENT && errno != ENOTDIR)
-                        (void)snprintf(reason, REASON_MAX, "%s", strerror(errno));
-                return false;
-        }
-        why = refuse_file(tool->path, &st);
+        why = look_at(path, is_private, cache_dir, tool->path, &st);
         if (why) {
                 (void)snprintf(reason, REASON_MAX, "%s", why);
                 return false;
@@ -158,22 +96,71 @@ static bool try_candidate(const struct language *language, const char *candidate
         return is_new_enough(language, tool, reason);
 }
 
+/* ---- all of them ---- */
+
+/* What no candidate gave may stand in the caller's PATH, where other people's programs stand too:
+ * hence it comes last. */
+static bool try_search_path(const struct language *language, const char *cache_dir,
+                            struct language_tool *tool)
+{
+        char path[PATH_MAX], reason[REASON_MAX];
+
+        for (const char *const *candidate = language->candidates; *candidate; candidate++)
+                for (size_t i = 0; candidate_in_path(*candidate, i, path); i++)
+                        if (try_path(language, path, true, cache_dir, tool, reason))
+                                return true;
+        return false;
+}
+
+/* The real path of what runs the tool. Its version is the tool's business. */
+static bool find_runtime(const struct language *language, const char *cache_dir,
+                         char runtime[PATH_MAX])
+{
+        char path[PATH_MAX];
+        struct stat st;
+
+        for (const char *const *candidate = language->runtime; *candidate; candidate++)
+                if (candidate_expand(*candidate, path) &&
+                    !look_at(path, (*candidate)[0] == '~', cache_dir, runtime, &st))
+                        return true;
+        for (const char *const *candidate = language->runtime; *candidate; candidate++)
+                for (size_t i = 0; candidate_in_path(*candidate, i, path); i++)
+                        if (!look_at(path, true, cache_dir, runtime, &st))
+                                return true;
+        runtime[0] = '\0';
+        return !language->runtime[0];
+}
+
+static int missing(const struct language *language, const char *why, struct error *err)
+{
+        error_set(err, SBX_ELANGUAGE, "language '%s' is not installed%s", language->name, why);
+        if (language->install)
+                error_hint(err, "%s", language->install);
+        return SBX_ELANGUAGE;
+}
+
 int language_find(const struct language *language, const char *cache_dir,
                   struct language_tool *ret_tool, struct error *err)
 {
         struct language_tool tool;
         char why[ERROR_MESSAGE_MAX / 2] = "";
-        char shown[256];
+        char path[PATH_MAX], shown[256];
 
-        tool.path[0] = tool.version[0] = '\0';
+        tool.path[0] = tool.runtime[0] = tool.version[0] = '\0';
         if (!language->candidates[0]) {
                 *ret_tool = tool;
                 return 0;
         }
+        if (!find_runtime(language, cache_dir, tool.runtime)) {
+                (void)snprintf(why, sizeof(why), " ('%s' is missing)",
+                               strrchr(language->runtime[0], '/') + 1);
+                return missing(language, why, err);
+        }
         for (const char *const *candidate = language->candidates; *candidate; candidate++) {
                 char reason[REASON_MAX] = "";
 
-                if (try_candidate(language, *candidate, cache_dir, &tool, reason)) {
+                if (candidate_expand(*candidate, path) &&
+                    try_path(language, path, (*candidate)[0] == '~', cache_dir, &tool, reason)) {
                         memcpy(ret_tool, &tool, sizeof(tool));
                         return 0;
                 }
@@ -181,8 +168,8 @@ int language_find(const struct language *language, const char *cache_dir,
                         (void)snprintf(why, sizeof(why), " ('%s': %s)",
                                        str_printable(*candidate, shown, sizeof(shown)), reason);
         }
-        error_set(err, SBX_ELANGUAGE, "language '%s' is not installed%s", language->name, why);
-        if (language->install)
-                error_hint(err, "%s", language->install);
-        return SBX_ELANGUAGE;
+        if (!try_search_path(language, cache_dir, &tool))
+                return missing(language, why, err);
+        memcpy(ret_tool, &tool, sizeof(tool));
+        return 0;
 }

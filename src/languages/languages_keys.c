@@ -87,9 +87,9 @@ static const char *refuse_candidate(const char *text)
 {
         const char *star = strchr(text, '*');
 
-        if (star && (strchr(star, '/') || strchr(star + 1, '*')))
-                return "may hold one '*', in the last part of the path";
-        return refuse_path(text);
+        if (star && strchr(star + 1, '*'))
+                return "may hold one '*'";
+        return refuse_path(str_has_prefix(text, "~/") ? text + 1 : text);
 }
 
 static const char *refuse_version(const char *text)

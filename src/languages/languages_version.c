@@ -1,9 +1,9 @@
 /*
  * Theory of operation. The tool's own program, found at a path that the language file names, is
  * started once with its version arguments, as the caller and outside of any sandbox: it is as
- * trusted as the language file, and never the guest's. It gets an empty environment, no input, a
- * process group of its own, and five seconds; then the whole group is killed. The caller's thread
- * waits for exactly this child, so other children of the process are left alone.
+ * trusted as the language file, and never the guest's. It gets an empty environment, no input, the
+ * root directory, a process group of its own, and five seconds; then the whole group is killed. The
+ * caller's thread waits for exactly this child, so other children of the process are left alone.
  */
 #include "languages/languages_find.h"
 #include "base/clock.h"
@@ -59,14 +59,13 @@ int version_compare(const char *a, const char *b)
 
 /* ---- the process ---- */
 
-enum { VERSION_ARGUMENTS_MAX = 66 }; /* a language's list and the tool itself */
-
 static int set_up_files(posix_spawn_file_actions_t *files, int output)
 {
         /* Input last: where the caller has closed its own, `output` may be descriptor 0. */
         if (posix_spawn_file_actions_adddup2(files, output, 1) != 0 ||
             posix_spawn_file_actions_adddup2(files, output, 2) != 0 ||
-            posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0) != 0)
+            posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0) != 0 ||
+            posix_spawn_file_actions_addchdir_np(files, "/") != 0)
                 return -1;
         return 0;
 }
@@ -87,22 +86,18 @@ static int set_up_attributes(posix_spawnattr_t *attributes)
         return 0;
 }
 
-static pid_t start(const char *path, const char *const *arguments, int output)
+static pid_t start(const char *const *argv, const char *const *environment, int output)
 {
-        char search[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C";
-        char *environment[] = { search, locale, NULL };
-        char *argv[VERSION_ARGUMENTS_MAX] = { (char *)path };
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attributes;
         pid_t pid = -1;
 
-        for (size_t i = 0; arguments[i] && i + 2 < VERSION_ARGUMENTS_MAX; i++)
-                argv[i + 1] = (char *)arguments[i];
         if (posix_spawn_file_actions_init(&files) != 0)
                 return -1;
         if (posix_spawnattr_init(&attributes) == 0) {
                 if (set_up_files(&files, output) < 0 || set_up_attributes(&attributes) < 0 ||
-                    posix_spawn(&pid, path, &files, &attributes, argv, environment) != 0)
+                    posix_spawn(&pid, argv[0], &files, &attributes, (char *const *)argv,
+                                (char *const *)environment) != 0)
                         pid = -1;
                 (void)posix_spawnattr_destroy(&attributes);
         }
@@ -163,30 +158,45 @@ static bool finish(pid_t pid, bool may_wait, uint64_t deadline_ns, bool *ret_end
         return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool version_ask(const char *path, const char *const *arguments, unsigned timeout_ms,
-                 char version[VERSION_MAX])
+bool tool_ask(const char *const *argv, const char *const *environment, unsigned timeout_ms,
+              char answer[VERSION_OUTPUT_MAX], size_t *ret_used)
 {
         uint64_t deadline_ns = clock_now_ns() + UINT64_C(1000000) * timeout_ms;
         AUTO_CLOSE int input = -1;
         AUTO_CLOSE int output = -1;
-        char answer[VERSION_OUTPUT_MAX];
         bool answered, ended = false;
         size_t used = 0;
         int ends[2];
         pid_t pid;
 
-        version[0] = '\0';
+        *ret_used = 0;
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return false;
         input = ends[0];
         output = ends[1];
-        pid = start(path, arguments, output);
+        pid = start(argv, environment, output);
         if (pid < 0)
                 return false;
         fd_close(fd_take(&output));
         answered = read_answer(input, answer, &used, deadline_ns);
         fd_close(fd_take(&input)); /* one that writes on gets SIGPIPE instead of waiting for us */
         if (finish(pid, answered, deadline_ns, &ended) || used == VERSION_OUTPUT_MAX)
-                version_extract(answer, used, version);
+                *ret_used = used;
+        return ended;
+}
+
+bool version_ask(const char *path, const char *const *arguments, unsigned timeout_ms,
+                 char version[VERSION_MAX])
+{
+        static const char *const environment[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL };
+        const char *argv[TOOL_ARGUMENTS_MAX] = { path };
+        char answer[VERSION_OUTPUT_MAX];
+        size_t used;
+        bool ended;
+
+        for (size_t i = 0; arguments[i] && i + 2 < TOOL_ARGUMENTS_MAX; i++)
+                argv[i + 1] = arguments[i];
+        ended = tool_ask(argv, environment, timeout_ms, answer, &used);
+        version_extract(answer, used, version);
         return ended;
 }

@@ -27,6 +27,7 @@ struct bench {
 };
 
 static const char *const version_arguments[] = { "--version", NULL };
+static const char *const no_runtime[] = { NULL };
 
 /* The script tells `words` and leaves a mark each time it is asked. */
 static void write_tool(const struct bench *bench, const char *path, const char *words)
@@ -65,6 +66,7 @@ static int set_up(void **state)
         bench->candidates[0] = bench->tool;
         bench->language = (struct language){ .name = "toy",
                                              .candidates = bench->candidates,
+                                             .runtime = no_runtime,
                                              .version_arguments = version_arguments,
                                              .install = "apt-get install toy" };
         write_tool(bench, bench->tool, "echo 'toy version 2.10.3-rc1 (2026)'");
@@ -86,7 +88,7 @@ static int tear_down(void **state)
         return 0;
 }
 
-static void assert_found(const struct bench *bench, const char *cache, const char *version)
+static inline void assert_found(const struct bench *bench, const char *cache, const char *version)
 {
         struct language_tool tool;
         struct error err = { 0 };
