@@ -2,9 +2,10 @@
 #include "engine/passage.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "languages/languages_errors.h"
 
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *signal_name(int signal)
@@ -27,77 +28,42 @@ static const char *signal_name(int signal)
         return strsignal(signal);
 }
 
-/* The compiler's first line that speaks of an error, without the path of the file inside. */
-static void compile_message(struct result *result)
+/* "Python syntax error: invalid syntax (line 2)", "C compile error: 'x' undeclared (line 1)": what
+ * the tool said on standard error or, as some do, on standard output. */
+static bool error_message(struct passage *passage, const struct result_step *step, bool compiling)
 {
-        const char *text = result->compile.err.kept.data;
-        const char *line = text ? strstr(text, "error:") : NULL;
+        const char *const outputs[] = { step->err.kept.data, step->out.kept.data };
+        struct result *result = passage->result;
+        struct language_error error;
+        char line[32] = "";
+
+        for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+                if (!outputs[i] ||
+                    !language_find_error(passage->language, outputs[i], compiling, &error))
+                        continue;
+                if (error.line)
+                        (void)snprintf(line, sizeof(line), " (line %ld)", error.line);
+                (void)result_set_message(result, "%s %s error: %s%s", result->title,
+                                         error.is_syntax ? "syntax" : "compile", error.sentence,
+                                         line);
+                return true;
+        }
+        return false;
+}
+
+static void compile_message(struct passage *passage)
+{
+        struct result *result = passage->result;
 
         if (result->compile.outcome == OUTCOME_TIMEOUT ||
-            result->compile.outcome == OUTCOME_MEMORY_LIMIT) {
+            result->compile.outcome == OUTCOME_MEMORY_LIMIT)
                 (void)result_set_message(
                         result, "%s compile error: the compiler reached its %s limit",
                         result->title,
                         result->compile.outcome == OUTCOME_TIMEOUT ? "time" : "memory");
-                return;
-        }
-        if (!line) {
+        else if (!error_message(passage, &result->compile, true))
                 (void)result_set_message(result, "%s compile error: the compiler failed",
                                          result->title);
-                return;
-        }
-        while (line > text && line[-1] != '\n')
-                line--;
-        (void)result_set_message(
-                result, "%s compile error: %.*s", result->title,
-                (int)strcspn(str_has_prefix(line, "/code/") ? line + 6 : line, "\n"),
-                str_has_prefix(line, "/code/") ? line + 6 : line);
-}
-
-/* The last mark of a syntax error on standard error, by what the language says it begins with. */
-static const char *find_syntax_error(const struct language *language, const char *text,
-                                     const char **ret_reason)
-{
-        const char *found = NULL;
-
-        for (const char *const *mark = language->syntax_errors; *mark; mark++)
-                for (const char *at = strstr(text, *mark); at; at = strstr(at + 1, *mark))
-                        if (at > found || !found) {
-                                found = at;
-                                *ret_reason = at + strlen(*mark);
-                        }
-        return found;
-}
-
-/* The length of "12", or of "12 of tests" where a template was used. */
-static size_t line_words(const char *line)
-{
-        size_t digits = strspn(line, "0123456789");
-
-        return str_has_prefix(line + digits, " of ") ? strcspn(line, ",)\n") : digits;
-}
-
-/* "Python syntax error: invalid syntax (line 2)"; the line is the nearest one named before. */
-static bool syntax_message(struct passage *passage)
-{
-        const char *text = passage->result->run.err.kept.data, *reason = NULL, *line = NULL;
-        const char *found = text ? find_syntax_error(passage->language, text, &reason) : NULL;
-
-        if (!found)
-                return false;
-        for (const char *at = strstr(text, "line "); at && at < found; at = strstr(at + 1, "line "))
-                if (at[5] >= '0' && at[5] <= '9')
-                        line = at + 5;
-        reason += strspn(reason, ": ");
-        if (line)
-                (void)result_set_message(passage->result, "%s syntax error: %.*s (line %.*s)",
-                                         passage->result->title, (int)strcspn(reason, "\n"), reason,
-                                         (int)line_words(line), line);
-        else
-                (void)result_set_message(passage->result, "%s syntax error: %.*s",
-                                         passage->result->title, (int)strcspn(reason, "\n"),
-                                         reason);
-        return true;
 }
 
 void message_compose(struct passage *passage)
@@ -141,7 +107,7 @@ void message_compose(struct passage *passage)
                                          result->run.signal, signal_name(result->run.signal));
                 break;
         case OUTCOME_FAILED:
-                if (!syntax_message(passage))
+                if (!error_message(passage, &result->run, false))
                         (void)result_set_message(result, "The program exited with code %d",
                                                  result->run.exit_code);
                 break;
@@ -149,7 +115,7 @@ void message_compose(struct passage *passage)
                 (void)result_set_message(result, "The run was cancelled");
                 break;
         case OUTCOME_COMPILE_ERROR:
-                compile_message(result);
+                compile_message(passage);
                 break;
         default:
                 break; /* well, or said where it was found */

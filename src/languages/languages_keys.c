@@ -1,4 +1,5 @@
 /* The keys of a language file, and what may stand under each: see docs/LANGUAGES.md. */
+#include "languages/languages_errors.h"
 #include "languages/languages_load.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -183,6 +184,16 @@ static const char *refuse_argument(const char *text)
         return NULL;
 }
 
+static const char *refuse_sentence(const char *text)
+{
+        return language_refuse_pattern(text, "{text}");
+}
+
+static const char *refuse_line(const char *text)
+{
+        return language_refuse_pattern(text, "{line}");
+}
+
 #define REQUIRED true
 #define OPTIONAL false
 /* clang-format off */
@@ -279,9 +290,9 @@ const struct language_key language_keys[] = {
         KEY("aliases", LIST, OPTIONAL, aliases, refuse_name),
         KEY("extensions", LIST, OPTIONAL, extensions, refuse_extension),
         KEY("shebangs", LIST, OPTIONAL, shebangs, refuse_file_name),
-        KEY("syntax_errors", LIST, OPTIONAL, syntax_errors, refuse_empty),
-        KEY("compile_errors", LIST, OPTIONAL, compile_errors, refuse_empty),
-        KEY("error_lines", LIST, OPTIONAL, error_lines, refuse_empty),
+        KEY("syntax_errors", LIST, OPTIONAL, syntax_errors, refuse_sentence),
+        KEY("compile_errors", LIST, OPTIONAL, compile_errors, refuse_sentence),
+        KEY("error_lines", LIST, OPTIONAL, error_lines, refuse_line),
         KEY("magic", STRING, OPTIONAL, magic, refuse_magic),
         MAPPING("find", find_keys),
         KEY("paths", LIST, OPTIONAL, paths, refuse_visible),

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "languages/languages.h"
 
 static int set_up(void **state)
@@ -19,7 +20,7 @@ static int tear_down(void **state)
 static const char toy[] = "name: toy\n"
                           "title: Toy\n"
                           "aliases: [plaything]\n"
-                          "extensions: [.toy, .C]\n"
+                          "extensions: [.toy, .PY]\n"
                           "shebangs: [toy]\n"
                           "file: main.toy\n"
                           "run: [\"{file}\"]\n";
@@ -47,13 +48,22 @@ static void assert_detects(const struct languages *set, const char *file_name, c
                 assert_string_equal(language->name, expected);
 }
 
+static size_t count_builtin(void)
+{
+        size_t count = 0;
+
+        while (languages_builtin[count])
+                count++;
+        return count;
+}
+
 /* ---- the built-in ones ---- */
 
 static void the_builtin_languages_are_sorted_by_name(void **state)
 {
         struct languages *set = *state;
 
-        assert_true(languages_count(set) >= 4);
+        assert_int_equal(languages_count(set), count_builtin());
         for (size_t i = 1; i < languages_count(set); i++)
                 assert_true(strcmp(languages_at(set, i - 1)->name, languages_at(set, i)->name) < 0);
         assert_null(languages_at(set, languages_count(set)));
@@ -74,7 +84,6 @@ static void every_builtin_language_has_what_a_run_needs(void **state)
                 assert_non_null(language->env);
                 assert_non_null(language->compile.command);
                 assert_non_null(language->compile.paths);
-                assert_string_equal(language->warm, "none");
                 if (language->candidates[0]) {
                         assert_non_null(language->install);
                         assert_non_null(language->hello);
@@ -88,7 +97,9 @@ static void the_list_names_all_of_them(void **state)
         AUTO_FREE char *list = languages_list(*state);
 
         assert_non_null(list);
-        assert_string_equal(list, "binary, c, python, shell");
+        for (size_t i = 0; i < languages_count(*state); i++)
+                assert_non_null(strstr(list, languages_at(*state, i)->name));
+        assert_true(str_has_prefix(list, "awk, binary, c, c++, go, java, javascript"));
 }
 
 static void c_is_compiled_with_the_mathematics_library_last(void **state)
@@ -133,7 +144,7 @@ static void an_added_language_is_found_by_name_and_alias(void **state)
         add(*state, toy);
         assert_string_equal(languages_by_name(*state, "toy")->title, "Toy");
         assert_string_equal(languages_by_name(*state, "plaything")->name, "toy");
-        assert_int_equal(languages_count(*state), 5);
+        assert_int_equal(languages_count(*state), count_builtin() + 1);
 }
 
 static void a_language_of_the_same_name_is_replaced(void **state)
@@ -143,7 +154,7 @@ static void a_language_of_the_same_name_is_replaced(void **state)
         add(*state, toy);
         old = languages_by_name(*state, "toy");
         add(*state, "{name: toy, title: Newer, file: a, run: [\"{file}\"]}");
-        assert_int_equal(languages_count(*state), 5);
+        assert_int_equal(languages_count(*state), count_builtin() + 1);
         assert_string_equal(languages_by_name(*state, "toy")->title, "Newer");
         assert_string_equal(old->title, "Toy"); /* who holds the old one may go on */
 }
@@ -151,7 +162,7 @@ static void a_language_of_the_same_name_is_replaced(void **state)
 static void a_builtin_language_can_be_replaced(void **state)
 {
         add(*state, "{name: python, title: Mine, file: a, run: [\"{file}\"]}");
-        assert_int_equal(languages_count(*state), 4);
+        assert_int_equal(languages_count(*state), count_builtin());
         assert_string_equal(languages_by_name(*state, "python")->title, "Mine");
         assert_null(languages_by_name(*state, "py"));
 }
@@ -169,18 +180,18 @@ static void an_alias_of_another_language_is_refused(void **state)
         assert_int_equal(languages_add_yaml(*state, good, strlen(good), "t.yaml", &err),
                          SBX_ELANGUAGE);
         assert_string_equal(err.message, "t.yaml:1:1: 'bash' already means the language 'shell'");
-        assert_int_equal(languages_count(*state), 4);
+        assert_int_equal(languages_count(*state), count_builtin());
         assert_null(languages_by_name(*state, "toy"));
 }
 
 static void a_name_that_is_an_alias_of_another_is_refused(void **state)
 {
-        static const char yaml[] = "{name: sh, title: T, file: a, run: [\"{file}\"]}";
+        static const char yaml[] = "{name: bash, title: T, file: a, run: [\"{file}\"]}";
         struct error err = { 0 };
 
         assert_int_equal(languages_add_yaml(*state, yaml, strlen(yaml), "t.yaml", &err),
                          SBX_ELANGUAGE);
-        assert_non_null(strstr(err.message, "'sh' already means the language 'shell'"));
+        assert_non_null(strstr(err.message, "'bash' already means the language 'shell'"));
 }
 
 /* ---- detection ---- */
@@ -196,7 +207,9 @@ static void the_extension_tells_the_language(void **state)
 static void an_extension_as_written_goes_before_one_in_another_case(void **state)
 {
         add(*state, toy);
-        assert_detects(*state, "x.C", NULL, "toy");
+        assert_detects(*state, "x.PY", NULL, "toy");
+        assert_detects(*state, "x.py", NULL, "python");
+        assert_detects(*state, "x.C", NULL, "c++");
         assert_detects(*state, "x.c", NULL, "c");
 }
 
@@ -212,7 +225,7 @@ static void a_file_that_is_only_an_extension_tells_nothing(void **state)
 static void the_first_line_tells_the_language(void **state)
 {
         assert_detects(*state, NULL, "#!/bin/bash\n", "shell");
-        assert_detects(*state, NULL, "#! /bin/sh -e\necho", "shell");
+        assert_detects(*state, NULL, "#! /bin/sh -e\necho", "sh");
         assert_detects(*state, "script", "#!/usr/bin/env python3\n", "python");
         assert_detects(*state, NULL, "#!/usr/bin/python3.11 -u\n", "python");
         assert_detects(*state, NULL, "#!/usr/bin/env -S A=/b/c python3 -u\r\n", "python");
@@ -231,7 +244,7 @@ static void a_first_line_without_an_interpreter_tells_nothing(void **state)
                 "#! \n",
                 "#!/usr/bin/env\n",
                 "#!/usr/bin/env -S\n",
-                "#!/usr/bin/perl\n",
+                "#!/usr/bin/cobol\n",
                 "#!/bin/bashful\n",
                 " #!/bin/bash\n",
                 "echo #!/bin/bash\n",
@@ -317,7 +330,7 @@ static void adding_tells_when_memory_is_out_and_leaves_the_set_alone(void **stat
                         break;
                 assert_int_equal(rc, SBX_ENOMEM);
                 assert_null(languages_by_name(*state, "toy"));
-                assert_int_equal(languages_count(*state), 4);
+                assert_int_equal(languages_count(*state), count_builtin());
         }
         assert_true(n > 5);
         assert_non_null(languages_by_name(*state, "toy"));

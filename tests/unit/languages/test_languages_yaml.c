@@ -42,9 +42,9 @@ static const char whole[] = "name: toy\n"
                             "  run: [\"{output}/main\"]\n"
                             "limits: { timeout: 7s, memory: 32M }\n"
                             "heap: 70\n"
-                            "syntax_errors: [Bad]\n"
-                            "compile_errors: [Worse]\n"
-                            "error_lines: [At]\n"
+                            "syntax_errors: [\"Bad {text}\"]\n"
+                            "compile_errors: [\"Worse {text}\"]\n"
+                            "error_lines: [\"At {line}\"]\n"
                             "run: [\"{output}\", \"{args}\"]\n"
                             "env: { A: '1', B_2: x=y }\n"
                             "warm: once\n"
@@ -131,9 +131,9 @@ static void every_key_arrives_in_its_place(void **state)
         assert_int_equal(l->limits.memory_bytes, 32 << 20);
         assert_int_equal(l->limits.processes, 0);
         assert_int_equal(l->heap_percent, 70);
-        assert_string_equal(l->syntax_errors[0], "Bad");
-        assert_string_equal(l->compile_errors[0], "Worse");
-        assert_string_equal(l->error_lines[0], "At");
+        assert_string_equal(l->syntax_errors[0], "Bad {text}");
+        assert_string_equal(l->compile_errors[0], "Worse {text}");
+        assert_string_equal(l->error_lines[0], "At {line}");
         assert_string_equal(l->run[1], "{args}");
         assert_string_equal(l->env[0], "A=1");
         assert_string_equal(l->env[1], "B_2=x=y");

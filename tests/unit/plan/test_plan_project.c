@@ -61,7 +61,8 @@ static void placeholders_stand_inside_words_too(void **state)
         bench.input.command = command;
         build(&bench);
         has_arguments(&bench.draft.plan,
-                      (const char *const[]){ "/usr/lib:64", "{not one}", "{", "{tool", NULL });
+                      (const char *const[]){ "/usr/lib:64", "{not one}", "{", "{tool", "one", "",
+                                             NULL }); /* the arguments come last by themselves */
         tear_down(&bench);
 }
 
