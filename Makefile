@@ -2,7 +2,7 @@
 # and runs every test, `make help` names the rest.
 
 .DEFAULT_GOAL := all
-.PHONY: all help test test-unit test-integration test-escape test-vm test-asan test-fresh lint format \
+.PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh lint format \
         fuzz soak bench install clean
 
 PREFIX ?= /usr/local
@@ -15,7 +15,7 @@ all: ## build the program and the library in build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-test: test-tools vm-tools all ## every test: lint, unit, integration, escape, sanitizers, virtual machine
+test: test-tools language-tools vm-tools all ## every test: lint, unit, integration, languages, escape, sanitizers, virtual machine
 	@tools/run-tests
 
 test-unit: ## the unit tests alone
@@ -25,16 +25,21 @@ test-asan: ## unit and integration tests with the sanitizers
 test-unit test-integration test-escape test-asan: test-%: test-tools all
 	@tools/run-tests $*
 
+test-languages: test-tools language-tools all ## programs in every language alone
+	@tools/run-tests languages
+
 test-vm: test-tools vm-tools all ## limits and escapes again on cgroup v2, in a virtual machine
 	@tools/run-tests vm
 
 lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint
 
-# Where QEMU cannot be installed, the tests of the virtual machine are skipped and say so.
-.PHONY: test-tools vm-tools
+# Where QEMU or a toolchain cannot be installed, the tests that need it are skipped and say so.
+.PHONY: test-tools language-tools vm-tools
 test-tools:
 	@tools/bootstrap build test
+language-tools:
+	@tools/bootstrap languages || true
 vm-tools:
 	@tools/bootstrap vm || true
 
