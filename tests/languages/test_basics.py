@@ -1,0 +1,109 @@
+"""Every language: what any program does, and how each of them fails."""
+
+import re
+
+import pytest
+
+from toolchains import CASES, DATA, NAMES, program, programs
+
+
+def test_every_language_has_its_programs():
+    """At least two real ones, of a hundred lines or more."""
+    for name in NAMES:
+        assert name in CASES and program(name, "basics"), name
+        lengths = [len(path.read_text().splitlines()) for path in programs(name)]
+        assert len(lengths) >= 2 and min(lengths) >= 100, (name, lengths)
+
+
+def test_hello(language):
+    result = language.code(DATA[language.name]["hello"])
+    assert (result["status"], result["stdout"], result["stderr"]) == ("ok", "hello\n", ""), result
+
+
+def test_the_second_hello_starts_no_compiler(language):
+    if "compile" not in DATA[language.name]:
+        pytest.skip(f"{language.name} is not compiled")
+    language.code(DATA[language.name]["hello"])
+    result = language.code(DATA[language.name]["hello"])
+    assert (result["stdout"], result["compile"]["cached"]) == ("hello\n", True), result["compile"]
+
+
+def test_the_failing_program(language):
+    result = language.code(DATA[language.name]["error"])
+    assert result["status"] == "failed" and result["_exit"] == result["exit_code"] != 0, result
+
+
+def test_arguments(language):
+    words = ["a", "two words", "", "*", "-x", "--flag=1", "'\"$HOME\\"]
+    result = language.basics("args", *words)
+    assert result["stdout"] == "".join(f"[{word}]\n" for word in words), result
+
+
+def test_standard_input(language):
+    result = language.basics("stdin", flags=("--stdin", "-"), input="".join(f"{i}\n" for i in range(1000)))
+    assert result["stdout"] == "1000 lines, sum 499500\n", result
+
+
+def test_files(language):
+    result = language.basics("files")
+    assert result["stdout"] == "one\ntwo\n", result
+    assert (result["files"]["created"], result["files"]["modified"]) == (["made.txt"], [])
+
+
+def test_the_exit_code(language):
+    result = language.basics("exit")
+    expected = language.case.get("exit_code", 7)
+    assert (result["status"], result["exit_code"], result["_exit"]) == ("failed", expected, expected), result
+
+
+def test_an_uncaught_error(language):
+    result = language.basics("uncaught")
+    assert result["status"] in ("failed", "signaled") and result["_exit"] not in (0, 125), result
+    assert language.case.get("uncaught", "deliberate") in result["stderr"]
+    assert "syntax" not in result["message"]
+
+
+def test_a_timeout(language):
+    result = language.basics("forever", flags=("-t", "1"))
+    assert (result["status"], result["_exit"]) == ("timeout", 124), result
+    assert result["message"] == "Code execution timed out after 1s"
+
+
+def test_a_memory_limit(language):
+    """The sandbox ends it, or the runtime, told of the limit, sees it coming."""
+    result = language.basics("memory", flags=("-m", str(language.case["memory"])))
+    words = language.case.get("out_of_memory")
+    if result["status"] == "memory_limit":
+        assert result["_exit"] == 137
+    else:
+        assert words and re.search(words, result["stderr"]) and result["_exit"] not in (0, 125), result
+
+
+def test_unicode(language):
+    result = language.basics("unicode", "日本語ß")
+    assert result["stdout"] == "Grüße, 世界 🌍 日本語ß 4\n", result
+
+
+def test_big_output(language):
+    result = language.basics("big", flags=("--output-limit", "1M"))
+    assert result["status"] == "ok", result["stderr"]
+    assert (result["stdout_bytes"], result["stdout_truncated"], len(result["stdout"])) == (40000 * 64, True, 1 << 20)
+
+
+def test_a_syntax_error(language):
+    case = language.case["syntax"]
+    result = language.code(case["code"])
+    compiled = "compile" in DATA[language.name]
+    assert result["status"] == ("compile_error" if compiled else "failed"), result
+    assert result["message"].startswith(case["message"]) and "(line " in result["message"], result["message"]
+    assert result["_exit"] not in (0, 125)
+
+
+def test_a_compile_error(language):
+    case = language.case.get("compile")
+    if not case:
+        pytest.skip(f"{language.name} is not compiled")
+    result = language.code(case["code"])
+    assert result["status"] == "compile_error" and result["message"].startswith(case["message"]), result["message"]
+    assert result["compile"]["exit_code"] == result["_exit"] != 0
+    assert result["compile"]["stderr"] or result["compile"]["stdout"]
