@@ -15,7 +15,8 @@ NAMES = sorted(name for name in DATA if name != "binary")
 
 def program(language, name):
     """The path of a test program: tests/languages/FOLDER/NAME.EXTENSION."""
-    return next((HERE / language.replace("+", "p")).glob(f"{name}.*"), None)
+    found = (HERE / language.replace("+", "p")).glob(f"{name}.*")
+    return next((path for path in found if path.suffix != ".out"), None)
 
 
 def programs(language):
