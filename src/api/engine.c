@@ -1,6 +1,8 @@
 #include "api/api.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
 {
         sbx_engine_options given = { 0 };
