@@ -129,3 +129,38 @@ def test_a_bad_language_file_is_refused_with_its_place(sandbox, place):
     outcome = sandbox.run("--languages", str(folder), "-l", "shell", "-c", "echo ran")
     assert (outcome.exit_code, outcome.stdout) == (125, b"")
     assert "bad.yaml:2:" in outcome.error
+
+
+def test_a_language_of_the_users_own_folder_is_added(sandbox, place):
+    folder = place / "sandbox/languages"
+    folder.mkdir(parents=True)
+    sandbox.make_file(folder / "own.yaml", "name: own\ntitle: Own\nfile: main.sh\nfind: {candidates: [/bin/sh], install: x}\n"
+                      "paths: [/bin, /lib, /lib64, /usr/bin, /usr/lib, /usr/lib64]\nrun: ['{tool}', '{file}']\n"
+                      "limits: {memory: 77M}\nhello: echo hello\nerror: exit 1\n")
+    env = {"XDG_CONFIG_HOME": str(place)}
+    result = sandbox.run_json("-l", "own", "-c", "echo mine", env=env)
+    assert (result["stdout"], result["limits"]["memory"]) == ("mine\n", 77 << 20)
+    shown = sandbox.call("policy", "show", "--lang", "own", env=env).stdout.decode()
+    assert "memory: 77M" in shown
+    sandbox.make_file(folder / "own.yaml", "name: own\n  oops\n")
+    outcome = sandbox.call("languages", env=env)
+    assert outcome.exit_code == 125 and "own.yaml:" in outcome.error
+
+
+def test_the_limits_of_a_language_are_below_every_policy(sandbox, place):
+    shown = json.loads(sandbox.call("policy", "show", "--json", "--lang", "java").stdout)
+    assert shown["limits"]["memory"] == 1 << 30
+    policy = sandbox.make_file(place / "p.yaml", "version: 1\nlimits: {memory: 200M}\n")
+    shown = json.loads(sandbox.call("policy", "show", "--json", "--lang", "java", "--policy", str(policy)).stdout)
+    assert shown["limits"]["memory"] == 200 << 20
+
+
+def test_words_of_a_command_are_replaced_inside_too(sandbox, place):
+    folder = place / "languages"
+    folder.mkdir()
+    sandbox.make_file(folder / "words.yaml", "name: words\ntitle: Words\nfile: f\nfind: {candidates: [/usr/bin/env], install: x}\n"
+                      "paths: ['{root}/bin', /lib, /lib64, /usr/lib, /usr/lib64]\nheap: 50\nrun: ['{tool}', printf, '%s|',"
+                      " 'a{heap_mib}b{memory_mib}c', '{root}', '{dir}/x']\nenv: {WHERE: 'in {workspace}!'}\n"
+                      "hello: x\nerror: x\n")
+    outcome = sandbox.run("--languages", str(folder), "-l", "words", "-m", "64", "-c", "x", "--", "last")
+    assert outcome.stdout == b"a32b64c|/usr|/code/x|last|", outcome
