@@ -104,7 +104,7 @@ static const char *meaning(const struct plan_input *input, struct plan_draft *dr
         case PLACEHOLDER_MEMORY_MIB:
                 return mebibytes(draft, memory);
         case PLACEHOLDER_HEAP_MIB:
-                return mebibytes(draft, memory / 100 * input->language->heap_percent);
+                return mebibytes(draft, memory * input->language->heap_percent / 100);
         default:
                 return ""; /* a list of words: it stands alone */
         }
