@@ -291,6 +291,11 @@ int main(int argc, char **argv)
         print_filter(ctx, "filter_forks", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);
+        add_one(ctx, SCMP_ACT_NOTIFY, "clone",
+                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+        print_filter(ctx, "filter_threads", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
         refuse_set_id_bits(ctx);
         print_filter(ctx, "filter_shared", out);
         return fclose(out) == 0 ? 0 : 1;

@@ -78,8 +78,10 @@ static void describe_processes(struct result *result, const struct run *run,
                                       "the group's limit reads %llu", (unsigned long long)set);
         else if (run->asks_forks)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor", "%s",
-                                      has_rlimit ? "asked before each new one, and by RLIMIT_NPROC"
-                                                 : "asked before each new one");
+                                      has_rlimit
+                                              ? "threads asked before each new one, processes by "
+                                                "RLIMIT_NPROC"
+                                              : "asked before each new one");
         else
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, "monitor",
                                       "counted every 10 ms");

@@ -17,8 +17,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The monitor, asked first, refuses and remembers it; the kernel's own limit is the wall behind. */
-enum { NPROC_SLACK = 4 };
+/* Where the monitor is asked first, refuses and remembers it, the kernel's own limit is the wall
+ * behind; where the kernel counts alone, only our keeper is added. */
+enum {
+        NPROC_SLACK = 4,
+        NPROC_KEEPER = 1,
+        NPROC_FEW = 8, /* up to here we are asked: that all are there does not mean a refusal */
+};
 
 /* A local run lives in a directory of its own; the helper removes it. */
 static int make_scratch(char *path, size_t size, struct error *err)
@@ -75,6 +80,24 @@ static int take_owner(const struct passage *passage, struct plan *plan, struct e
         return 0;
 }
 
+/* Where a control group counts processes it also counts refusals, and must be the first. Without
+ * one, the kernel counts within the guest's own user namespace, or we are asked. */
+static void plan_processes(const struct passage *passage, const struct limits *limits,
+                           struct plan *plan)
+{
+        bool by_namespace = plan->kind == PLAN_CONTAINER && plan->user_namespace &&
+                            limits->processes > NPROC_FEW && counts_by_namespace();
+
+        if (passage->engine->site.parent_fds[CGROUP_PIDS] >= 0)
+                return;
+        plan->ask_forks = by_namespace ? PLAN_ASK_THREADS : PLAN_ASK_ALL;
+        if (by_namespace)
+                plan->processes = limits->processes + NPROC_KEEPER;
+        else if (passage->engine->identity.uid_span > 0 ||
+                 (plan->kind == PLAN_CONTAINER && counts_by_namespace()))
+                plan->processes = limits->processes + NPROC_SLACK;
+}
+
 static int complete_plan(const struct passage *passage, const struct limits *limits,
                          struct plan *plan, struct error *err)
 {
@@ -86,11 +109,7 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         plan->uid_span = identity->uid_span;
         plan->host_uid = identity->host_uid;
         plan->pin_cpus = limits_pinned_cpus(passage, limits);
-        /* Where a control group counts processes it also counts refusals, and must be the first. */
-        if (passage->engine->site.parent_fds[CGROUP_PIDS] < 0 &&
-            (identity->uid_span > 0 || (container && counts_by_namespace())))
-                plan->processes = limits->processes + NPROC_SLACK;
-        plan->ask_forks = passage->engine->site.parent_fds[CGROUP_PIDS] < 0;
+        plan_processes(passage, limits, plan);
         plan->memory_bytes = limits->memory_bytes;
         return take_owner(passage, plan, err);
 }
@@ -193,6 +212,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         for (int i = 0; i < files->count; i++)
                 input.file_fds[input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, &watch); /* the clock of the step starts here */
+        watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
         host.number = next_number(passage->engine, &sweep);
         host.early = take_early(passage->engine, plan);
         r = backend_start(passage->backend, &host, plan, &input, &run, err);

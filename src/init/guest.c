@@ -236,7 +236,8 @@ static int apply_filter(struct init *init)
 
         init->fork_listener = -1;
         if (init->plan.ask_forks) {
-                init->fork_listener = seccomp_ask_about_forks();
+                init->fork_listener =
+                        seccomp_ask_about_forks(init->plan.ask_forks == PLAN_ASK_THREADS);
                 if (init->fork_listener < 0)
                         return -1;
         }

@@ -35,12 +35,12 @@ int seccomp_apply(bool pin_cpus, bool shares_files)
         return install(filter_main, ARRAY_SIZE(filter_main));
 }
 
-int seccomp_ask_about_forks(void)
+int seccomp_ask_about_forks(bool threads_alone)
 {
+        const struct sock_filter *filter = threads_alone ? filter_threads : filter_forks;
         struct sock_fprog program = {
-                .len = ARRAY_SIZE(filter_forks),
-                .filter = (struct sock_filter *)(uintptr_t)
-                        filter_forks, /* the kernel only reads it */
+                .len = threads_alone ? ARRAY_SIZE(filter_threads) : ARRAY_SIZE(filter_forks),
+                .filter = (struct sock_filter *)(uintptr_t)filter, /* the kernel only reads it */
         };
 
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,

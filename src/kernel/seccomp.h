@@ -11,10 +11,12 @@
  * cannot be changed either; with `shares_files` no file can get a set-user-id or set-group-id bit.
  * 0 or -1 with errno. */
 int seccomp_apply(bool pin_cpus, bool shares_files);
-/* Has every start of a process or thread wait for the holder of the descriptor this returns, or -1
- * with errno. To be applied before the filter above, which does not let a process make such
- * descriptors. */
-int seccomp_ask_about_forks(void);
+/* Has every start of a process or thread, or of threads alone, wait for the holder of the
+ * descriptor this returns, or -1 with errno. A signal whose handler does not restart calls makes
+ * what waits fail with EINTR, which fork() never does by itself, and shells that reap children give
+ * up then: forks are only asked about where nothing else counts them. To be applied before the
+ * filter above, which does not let a process make such descriptors. */
+int seccomp_ask_about_forks(bool threads_alone);
 /* Receives one question of such a descriptor and answers it: go on, or refuse with EAGAIN. False
  * where there is none any more. */
 bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context);

@@ -59,6 +59,7 @@ struct monitor_order {
         uint64_t cpu_time_ms;
         uint64_t memory_bytes;
         uint64_t processes;
+        bool forks_are_silent; /* the kernel refuses those that are too many, and tells nobody */
         uint64_t disk_bytes;
         uint64_t output_caps[3]; /* [1], [2] */
         bool output_kill;

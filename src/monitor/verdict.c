@@ -97,6 +97,9 @@ void verdict_decide(struct watch *watch)
 
         fill_status(watch);
         fill_usage(watch);
+        /* The kernel refuses forks without a word to us: one that had all it may have met it. */
+        if (watch->order->forks_are_silent && step->usage.processes_peak >= watch->order->processes)
+                refusals = refusals ? refusals : 1;
         watch->disk_was_over = disk_is_over(watch);
         if (watch->verdict != OUTCOME_OK)
                 step->outcome = watch->verdict;

@@ -17,6 +17,9 @@
 enum plan_kind { PLAN_CONTAINER, PLAN_LOCAL };
 enum plan_network { PLAN_NETWORK_NONE, PLAN_NETWORK_LOCALHOST, PLAN_NETWORK_HOST };
 
+/* What the monitor is asked about before it starts. */
+enum plan_ask { PLAN_ASK_NOTHING, PLAN_ASK_ALL, PLAN_ASK_THREADS };
+
 enum plan_mount_kind {
         PLAN_MOUNT_SYSTEM, /* a path of the host at its own place, read-only; absent is fine, a
                             * symbolic link is made again */

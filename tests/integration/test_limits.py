@@ -273,3 +273,15 @@ def test_memory_and_processes_say_by_whom(sandbox):
     by = {p["name"]: p["by"] for p in sandbox.shell("true")["protections"]}
     allowed = {"cgroup-v1", "cgroup-v2"} if sandbox.is_root else {"cgroup-v2", "monitor"}
     assert {by["memory"], by["processes"]} <= allowed
+
+
+def test_a_shell_that_reaps_children_can_always_fork(sandbox):
+    """dash restarts no call when a child ends: a fork that waits for an answer of ours would fail."""
+    code = "dash -c 'i=0; while [ $i -lt 50 ]; do x=$(echo a | sed s/a/b/ | head -n 1); i=$((i + 1)); done; echo done'"
+    result = sandbox.shell(code)
+    assert (result["stdout"], result["stderr"]) == ("done\n", "")
+
+
+def test_a_program_that_never_forks_does_not_reach_a_limit_of_one(sandbox):
+    result = sandbox.python("raise SystemExit(3)", "--processes", "1")
+    assert (result["status"], result["violations"]) == ("failed", [])
