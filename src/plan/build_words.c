@@ -222,7 +222,7 @@ static int set_language_variable(const struct plan_input *input, struct plan_dra
 {
         AUTO_STRBUF struct strbuf text = { 0 };
 
-        if (expand(input, draft, variable, &text) < 0)
+        if (expand(input, draft, variable, &text) < 0 || !text.data)
                 return -1;
         return set_variable(&draft->environment, draft->environment.count,
                             text.data ? text.data : "");
