@@ -35,14 +35,14 @@ static bool error_message(struct passage *passage, const struct result_step *ste
         const char *const outputs[] = { step->err.kept.data, step->out.kept.data };
         struct result *result = passage->result;
         struct language_error error;
-        char line[32] = "";
+        char line[LANGUAGE_LINE_MAX + 16] = "";
 
         for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
                 if (!outputs[i] ||
                     !language_find_error(passage->language, outputs[i], compiling, &error))
                         continue;
-                if (error.line)
-                        (void)snprintf(line, sizeof(line), " (line %ld)", error.line);
+                if (error.line[0])
+                        (void)snprintf(line, sizeof(line), " (line %s)", error.line);
                 (void)result_set_message(result, "%s %s error: %s%s", result->title,
                                          error.is_syntax ? "syntax" : "compile", error.sentence,
                                          line);

@@ -165,6 +165,17 @@ static void take_sentence(struct span text, struct language_error *error)
                 error->sentence[--used] = '\0';
 }
 
+/* The number, and where a template was used what it counts in. */
+static void take_line(const char *line, struct language_error *error)
+{
+        size_t length = strspn(line, "0123456789");
+
+        if (str_has_prefix(line + length, " of "))
+                length = strcspn(line, ",)\n");
+        (void)snprintf(error->line, sizeof(error->line), "%.*s",
+                       (int)(length < sizeof(error->line) ? length : 0), line);
+}
+
 static bool find_in(const struct language *language, const char *const *patterns,
                     const char *output, bool needs_line, struct language_error *error)
 {
@@ -180,7 +191,7 @@ static bool find_in(const struct language *language, const char *const *patterns
                         if (!match.line && needs_line)
                                 continue;
                         take_sentence(match.text, error);
-                        error->line = match.line ? strtol(match.line, NULL, 10) : 0;
+                        take_line(match.line ? match.line : "", error);
                         if (error->sentence[0])
                                 return true;
                 }

@@ -15,12 +15,12 @@
 
 #include "languages/languages.h"
 
-enum { LANGUAGE_SENTENCE_MAX = 512 };
+enum { LANGUAGE_SENTENCE_MAX = 512, LANGUAGE_LINE_MAX = 128 };
 
 struct language_error {
         bool is_syntax;
         char sentence[LANGUAGE_SENTENCE_MAX]; /* without line breaks */
-        long line;                            /* 0: not told */
+        char line[LANGUAGE_LINE_MAX]; /* "12", "12 of tests" with a template; empty: not told */
 };
 
 /* Finds a syntax error in `output`, or, when `compiling`, any error of the compiler's. */

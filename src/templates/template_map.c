@@ -233,9 +233,13 @@ static bool map_excerpt(struct line_mapper *mapper, struct line *line)
 
 static bool is_syntax_error(const struct line_mapper *mapper, const struct line *line)
 {
-        for (const char *const *mark = mapper->syntax_errors; mark && *mark; mark++)
-                if (line->length >= strlen(*mark) && memcmp(line->text, *mark, strlen(*mark)) == 0)
+        for (const char *const *pattern = mapper->syntax_errors; pattern && *pattern; pattern++) {
+                size_t length = strcspn(*pattern, "{"); /* what it begins with tells enough */
+
+                if (length > 0 && line->length >= length &&
+                    memcmp(line->text, *pattern, length) == 0)
                         return true;
+        }
         return false;
 }
 
