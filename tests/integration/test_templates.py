@@ -1,7 +1,7 @@
 """Templates: code and values put into a program, and lines of errors found back."""
 
-import re
 import json
+import re
 import subprocess
 
 import pytest

@@ -66,6 +66,41 @@ static void placeholders_stand_inside_words_too(void **state)
         tear_down(&bench);
 }
 
+static void what_a_listed_path_holds_is_mounted_once(void **state)
+{
+        static const char *const paths[] = { "/usr/lib",   "{root}/lib", "{root}/lib/x",
+                                             "/usr/lib64", "{root}/lib", NULL };
+        struct language language;
+        struct bench bench;
+        uint32_t system_paths = 0;
+
+        set_up(&bench, "python", PLAN_STEP_RUN, PLAN_CONTAINER);
+        language = *bench.input.language;
+        language.paths = paths;
+        bench.input.language = &language;
+        build(&bench);
+        for (uint32_t i = 0; i < bench.draft.plan.mount_count; i++)
+                system_paths += bench.draft.plan.mounts[i].kind == PLAN_MOUNT_SYSTEM;
+        assert_int_equal(system_paths, 2);
+        tear_down(&bench);
+}
+
+static void what_runs_the_tool_has_placeholders_too(void **state)
+{
+        static const char *const command[] = { "{runtime}", "{runtime_root}/lib", "{tool}",
+                                               "{args}", NULL };
+        struct bench bench;
+
+        set_up(&bench, "python", PLAN_STEP_RUN, PLAN_CONTAINER);
+        bench.input.command = command;
+        bench.input.runtime = "/opt/node/bin/node";
+        build(&bench);
+        has_arguments(&bench.draft.plan,
+                      (const char *const[]){ "/opt/node/bin/node", "/opt/node/lib", "/usr/bin/tool",
+                                             "one", "", NULL });
+        tear_down(&bench);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -73,6 +108,8 @@ int main(void)
                 cmocka_unit_test(a_local_project_is_in_the_scratch_directory),
                 cmocka_unit_test(all_sources_are_words_of_their_own),
                 cmocka_unit_test(placeholders_stand_inside_words_too),
+                cmocka_unit_test(what_a_listed_path_holds_is_mounted_once),
+                cmocka_unit_test(what_runs_the_tool_has_placeholders_too),
         };
 
         return RUN(tests);
