@@ -54,8 +54,14 @@ static bool is_in_folder(const char *path, const char *ending)
 /* Appends a path from the folder of `path`. */
 static bool beside(const char *path, const char *relative, char found[PATH_MAX])
 {
-        return snprintf(found, PATH_MAX, "%.*s/%s", (int)(strrchr(path, '/') - path), path,
-                        relative) < PATH_MAX;
+        size_t folder = (size_t)(strrchr(path, '/') - path), rest = strlen(relative) + 1;
+
+        if (folder + 1 + rest > PATH_MAX)
+                return false;
+        memcpy(found, path, folder);
+        found[folder] = '/';
+        memcpy(found + folder + 1, relative, rest);
+        return true;
 }
 
 static const struct manager *find_manager(const char *path)
