@@ -33,8 +33,8 @@ struct plan_input {
         const struct policy_values *policy; /* paths in it are absolute and resolved */
         const struct limits *limits;        /* of this step */
         const struct language *language;
-        const char *tool;                     /* "" where the language needs none */
-        const char *runtime;                  /* what runs the tool; NULL or "" where nothing does */
+        const char *tool;    /* "" where the language needs none */
+        const char *runtime; /* what runs the tool; NULL or "" where nothing does */
         const struct language_compile *build; /* how this step builds; NULL where it runs */
         const char *const *command;           /* with placeholders */
         const char *source_place;             /* where the code is: "/code" or "/workspace" */
