@@ -84,6 +84,11 @@ typedef struct sbx_engine_options {
         const char *init_path;     /* the helper program; NULL: found beside the program, else as
                                       installed */
         unsigned max_runs;         /* runs at once; 0: 256. Further ones wait their turn. */
+        unsigned warm_slots;       /* containers kept ready for each kind of run, and interpreters
+                                      parked; 0: none */
+        uint64_t warm_idle_ms;     /* they end after so long without such a run; 0: ten minutes */
+        const char *keeper_path;   /* the socket of a keeper to borrow from; NULL: none */
+        bool warm_waits;           /* a run waits until one is ready; for tests */
         bool early_start;          /* a run follows at once: its helper starts beside the engine */
         bool untrusted_requests;   /* what a request sets by itself (sbx_request_set and _add_mount)
                                       can only tighten the policy that it was given */
@@ -92,6 +97,25 @@ typedef struct sbx_engine_options {
 /* `options` may be NULL for the defaults. */
 SBX_API sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err);
 SBX_API void sbx_engine_free(sbx_engine *engine);
+
+/* What became of runs that could start warm, and what is kept for them now. */
+typedef struct sbx_stats {
+        size_t size;       /* sizeof(sbx_stats), for later versions */
+        uint64_t hatched;  /* runs in a container that was ready */
+        uint64_t forked;   /* those of them that were copies of a parked interpreter */
+        uint64_t missed;   /* runs for which none was ready */
+        uint64_t ended;    /* containers that a run left other than it found them */
+        uint64_t failures; /* containers and interpreters that could not be made */
+        unsigned ready;    /* containers now */
+        unsigned parked;   /* interpreters now */
+} sbx_stats;
+SBX_API int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err);
+
+/* Lends what the engine keeps warm to other processes of the same user, who name the socket in
+ * their engine's options. `listen_fd` is a listening unix socket of type SOCK_SEQPACKET. Returns
+ * when `stop_fd` is readable or nobody came for `idle_ms` (0: ever); what runs then is ended. */
+SBX_API int sbx_engine_serve(sbx_engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
+                             sbx_error **err);
 
 /* ---- policy: defaults < file < environment < what the request sets ---- */
 
@@ -193,6 +217,9 @@ SBX_API int sbx_request_set_output_fd(sbx_request *req, int stream, int fd, sbx_
 /* Ends the program when a stream passes its cap; without this the rest is dropped and marked. */
 SBX_API int sbx_request_set_output_kill(sbx_request *req, bool kill, sbx_error **err);
 
+/* Starts the language itself, also where an engine keeps it warm: a new process whose addresses
+ * nobody shares. */
+SBX_API int sbx_request_set_no_warm(sbx_request *req, bool no_warm, sbx_error **err);
 /* Compiles anew instead of taking what an earlier run of the same code left, and keeps nothing. */
 SBX_API int sbx_request_set_no_cache(sbx_request *req, bool no_cache, sbx_error **err);
 

@@ -35,7 +35,7 @@ _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
         --template) _sandbox_templates ;;
-        -f | --file | --deps | --stdin | --input-file | --cases | --log) _sandbox_files ;;
+        -f | --file | --deps | --stdin | --input-file | --socket | --cases | --log) _sandbox_files ;;
         --policy) _sandbox_policies ;;
         --languages | --workspace | --collect-to | --rules) _sandbox_folders ;;
         -o | --output)
@@ -54,7 +54,7 @@ _sandbox_value() {
         --check) _sandbox_words "off warn block" ;;
         --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
         -c | --code | --entry | --registry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
-                --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | \
+                --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | --idle | --slots | \
                 --since | --until | --user | -n | --limit | --older-than | --max-size | --interval)
                 COMPREPLY=() ;;
         *) return 1 ;;
@@ -63,7 +63,7 @@ _sandbox_value() {
 
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local commands="run check languages templates policy history top doctor bench help"
+        local commands="run check languages templates policy history top doctor bench keeper help"
         local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check --rules --trusted
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
@@ -96,6 +96,7 @@ _sandbox() {
                 fi
                 ;;
         top) _sandbox_words "--interval --once --json --help -h" ;;
+        keeper) _sandbox_words "--idle --slots --socket --languages --quiet --help -q -h" ;;
         help) _sandbox_words "$commands" ;;
         policy)
                 if [[ $cur == -* ]]; then

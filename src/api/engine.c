@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "engine/keeper.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -22,6 +23,10 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                        options->size < sizeof(given) ? options->size : sizeof(given));
         inner = (struct engine_options){ .init_path = given.init_path,
                                          .max_runs = given.max_runs,
+                                         .warm_slots = given.warm_slots,
+                                         .warm_idle_ms = given.warm_idle_ms,
+                                         .warm_waits = given.warm_waits,
+                                         .keeper_path = given.keeper_path,
                                          .early_start = given.early_start };
         engine->untrusted_requests = given.untrusted_requests;
         r = engine_init(&engine->engine, &inner, &error);
@@ -67,4 +72,30 @@ char *sbx_doctor_json(sbx_engine *engine, sbx_error **err)
         if (!text)
                 (void)api_fail(&error, err);
         return text;
+}
+
+int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err)
+{
+        struct engine_stats now;
+        sbx_stats all = { 0 };
+
+        if (!engine || !stats)
+                return api_fail_null("sbx_engine_stats", err);
+        now = engine_stats(&engine->engine);
+        all = (sbx_stats){ stats->size, now.hatched,  now.forked, now.missed,
+                           now.ended,   now.failures, now.ready,  now.parked };
+        memcpy(stats, &all, stats->size < sizeof(all) ? stats->size : sizeof(all));
+        return 0;
+}
+
+int sbx_engine_serve(sbx_engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
+                     sbx_error **err)
+{
+        struct error error;
+
+        if (!engine)
+                return api_fail_null("sbx_engine_serve", err);
+        if (keeper_serve(&engine->engine, listen_fd, stop_fd, idle_ms, &error) < 0)
+                return api_fail(&error, err);
+        return 0;
 }

@@ -183,6 +183,14 @@ int sbx_request_set_output_kill(sbx_request *req, bool kill, sbx_error **err)
         return 0;
 }
 
+int sbx_request_set_no_warm(sbx_request *req, bool no_warm, sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_no_warm", err);
+        req->request.no_warm = no_warm;
+        return 0;
+}
+
 int sbx_request_set_no_cache(sbx_request *req, bool no_cache, sbx_error **err)
 {
         if (!req)

@@ -4,6 +4,7 @@
 #include "kernel/sys.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,6 +21,7 @@ void run_init(struct run *run)
         memset((char *)run + offsetof(struct run, helper), 0,
                sizeof(*run) - offsetof(struct run, helper));
         run->helper = &run->own;
+        run->own_processes = 1; /* the keeper */
         run->helper_pidfd = run->socket = run->keeper_pidfd = -1;
         run->workspace_fd = run->fork_fd = run->proc_fd = -1;
         run->streams[0] = run->streams[1] = run->streams[2] = -1;
@@ -70,6 +72,9 @@ static void keep_report(struct run *run, const struct report *report)
                 run->failed.detail[REPORT_DETAIL_MAX - 1] = '\0';
                 run->has_failed = true;
                 break;
+        case REPORT_NESTED:
+                run->is_nested = true;
+                break;
         case REPORT_GONE:
                 run->is_gone = true;
                 break;
@@ -116,11 +121,31 @@ void run_kill(struct run *run)
                 (void)shutdown(run->socket, SHUT_RDWR);
 }
 
+/* The nest reports when the last process of the run is dead, and closes the connection. */
+static void finish_in_nest(struct run *run)
+{
+        struct pollfd socket = { .fd = run->socket, .events = POLLIN };
+
+        run_kill(run);
+        while (!run->is_gone && run->socket >= 0) {
+                int r = poll(&socket, 1, -1) < 0 ? -1 : run_receive(run);
+
+                if (r == 0 || (r < 0 && errno != EINTR && errno != EAGAIN))
+                        break;
+        }
+        fd_close(run->socket);
+        run->socket = -1;
+}
+
 unsigned run_finish(struct run *run)
 {
         siginfo_t info;
         unsigned left;
 
+        if (run->nest) {
+                finish_in_nest(run);
+                return 0;
+        }
         fd_close(run->socket);
         run->socket = -1;
         if (run->helper_pidfd >= 0)
@@ -143,5 +168,6 @@ void run_close(struct run *run)
                 fd_close(*fds[i]);
                 *fds[i] = -1;
         }
-        cgroup_close(&run->group);
+        if (!run->nest)
+                cgroup_close(&run->group);
 }

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct nest;
+
 struct run {
         struct helper own;           /* how the helper was started, */
         const struct helper *helper; /* unless one was that waited already */
@@ -33,7 +35,11 @@ struct run {
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
-        bool asks_forks; /* the descriptor that asks about new processes came */
+        bool is_nested;          /* it is a nest, and built */
+        uint32_t own_processes;  /* of ours, in the group beside the program's */
+        uint64_t peak_before;    /* what the group had counted before, and cannot forget */
+        const struct nest *nest; /* it was hatched in one, whose group it has; or NULL */
+        bool asks_forks;         /* the descriptor that asks about new processes came */
 };
 
 void run_init(struct run *run);

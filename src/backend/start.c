@@ -1,6 +1,6 @@
 /* Starting a run: helper, pipes, order, group; the helper works while the later ones are made. */
 #include "backend/backend.h"
-#include "backend/child.h"
+#include "backend/parcel.h"
 #include "base/fd.h"
 #include "base/message.h"
 #include "base/mem.h"
@@ -12,53 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* Descriptors that go along with an order; borrowed but for `owned`. */
-struct parcel {
-        int fds[ORDER_FDS_MAX];
-        int count;
-        int owned[3 + 1]; /* the streams and the plan */
-        int owned_count;
-};
-
-static void parcel_done(struct parcel *parcel)
-{
-        for (int i = 0; i < parcel->owned_count; i++)
-                fd_close(parcel->owned[i]);
-}
-
-static void parcel_add(struct parcel *parcel, int fd, bool owned)
-{
-        parcel->fds[parcel->count++] = fd;
-        if (owned)
-                parcel->owned[parcel->owned_count++] = fd;
-}
-
-/* The guest's end of each stream goes into the parcel, ours into the run. */
-static int open_streams(struct run *run, struct parcel *parcel, bool empty_stdin, struct error *err)
-{
-        for (int i = 0; i < 3; i++) {
-                int ends[2];
-                int ours = i == 0 ? 1 : 0;
-
-                if (i == 0 && empty_stdin) {
-                        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-                        if (null < 0)
-                                return error_set_errno(err, "open /dev/null");
-                        parcel_add(parcel, null, true);
-                        continue;
-                }
-                if (pipe2(ends, O_CLOEXEC) < 0)
-                        return error_set_errno(err, "make a pipe");
-                parcel_add(parcel, ends[1 - ours], true);
-                run->streams[i] = ends[ours];
-                if (fcntl(ends[ours], F_SETFL, O_NONBLOCK | (ours ? O_WRONLY : O_RDONLY)) < 0)
-                        return error_set_errno(err,
-                                               "set up a pipe"); /* only our end must not block */
-        }
-        return 0;
-}
 
 /* The group's place goes with the order, so that the helper can remove it whatever becomes of us.
  */
@@ -80,14 +33,6 @@ static void add_group(const struct cgroup_site *site, struct run *run, struct pl
                 }
 }
 
-static int send_parcel(int socket, const void *data, size_t length, const int *fds, int count,
-                       struct error *err)
-{
-        if (message_send(socket, data, length, fds, (size_t)count) < 0)
-                return error_set_errno(err, "send the order to the helper");
-        return 0;
-}
-
 /* Makes the groups of version 1 while the keeper builds the root, and lets it in. */
 static int open_entries(const struct backend_host *host, const struct backend_input *input,
                         struct run *run, struct error *err)
@@ -105,7 +50,7 @@ static int open_entries(const struct backend_host *host, const struct backend_in
         if (count < 0)
                 return error_set_errno(err, "open control group '%s'", run->group.name);
         entry.fd_count = (uint32_t)count;
-        r = send_parcel(run->socket, &entry, sizeof(entry), joins, count, err);
+        r = parcel_send(run->socket, &entry, sizeof(entry), joins, count, err);
         while (count > 0)
                 fd_close(joins[--count]);
         return r;
@@ -135,18 +80,12 @@ bool backend_makes_network(const struct plan *plan)
 
 static int send_order(struct run *run, struct plan *plan, struct parcel *parcel, struct error *err)
 {
-        AUTO_STRBUF struct strbuf encoded = { 0 };
         struct order order = { .magic = ORDER_MAGIC, .fd_count = (uint32_t)parcel->count };
+        int r = parcel_put_plan(parcel, 0, plan, &order.plan_length, err);
 
-        plan_encode(plan, &encoded);
-        if (encoded.failed)
-                return error_set_nomem(err);
-        parcel->fds[0] = fd_memfile("plan", encoded.data, encoded.length);
-        if (parcel->fds[0] < 0)
-                return error_set_errno(err, "write the plan");
-        parcel->owned[parcel->owned_count++] = parcel->fds[0];
-        order.plan_length = encoded.length;
-        return send_parcel(run->socket, &order, sizeof(order), parcel->fds, parcel->count, err);
+        if (r < 0)
+                return r;
+        return parcel_send(run->socket, &order, sizeof(order), parcel->fds, parcel->count, err);
 }
 
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
@@ -166,7 +105,8 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         if (r == 0 && host->site->version == CGROUP_V2)
                 r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);
         if (r == 0)
-                r = open_streams(run, &parcel, input->empty_stdin, err);
+                r = parcel_open_streams(&parcel, plan->nest || plan->park ? NULL : run,
+                                        input->empty_stdin, err);
         if (r == 0) {
                 add_group(host->site, run, plan, &parcel);
                 for (int i = 0; i < input->file_fd_count; i++)

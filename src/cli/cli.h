@@ -38,6 +38,7 @@ extern const struct command cmd_policy;
 extern const struct command cmd_bench;
 extern const struct command cmd_history;
 extern const struct command cmd_top;
+extern const struct command cmd_keeper;
 
 /* The name of the sub-command nearest to a misspelt word, or NULL. */
 const char *command_nearest(const char *word);
@@ -84,6 +85,9 @@ int setup_policy(const struct options *options, const struct options *more, sbx_
                  struct error *err);
 /* One policy by the name of a profile or the path of a file. */
 int setup_policy_load(sbx_policy *policy, const char *word, struct error *err);
+/* Where the keeper of this user listens, if there is one; NULL where there can be none. Caller
+ * frees. */
+char *setup_keeper_path(void);
 /* No words or arguments are taken by this command. */
 int setup_refuse_words(const struct options *options, struct error *err);
 

@@ -183,6 +183,16 @@ static int apply_collect(const struct option *option, const char *value, void *t
         return 0;
 }
 
+static int apply_no_warm(const struct option *option, const char *value, void *target,
+                         struct error *err)
+{
+        sbx_error *failure = NULL;
+
+        if (sbx_request_set_no_warm(target, true, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
 static int apply_no_cache(const struct option *option, const char *value, void *target,
                           struct error *err)
 {
@@ -323,7 +333,8 @@ const struct option run_options[] = {
           "policy: a shipped one by name, or a YAML or TOML file; else SANDBOX_POLICY" },
         { "sealed", 0, NULL, false, false,
           "what follows, other options and the environment can only tighten the policies before" },
-        { "no-warm", 0, NULL, false, false, "start the language cold (this build always does)" },
+        { "no-warm", 0, NULL, false, false, "start the language itself, in a fresh process",
+          apply_no_warm },
         OPTION_HEADING("Output"),
         { "output", 'o', "FORM", false, false, "raw (default), text, json, jsonl" },
         { "json", 0, NULL, false, false, "short for --output json" },

@@ -1,18 +1,42 @@
 #include "cli/cli.h"
+#include "base/str.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+char *setup_keeper_path(void)
+{
+        const char *chosen = getenv("SANDBOX_KEEPER"), *runtime = getenv("XDG_RUNTIME_DIR");
+        AUTO_STRBUF struct strbuf path = { 0 };
+
+        if (chosen && strcmp(chosen, "off") == 0)
+                return NULL;
+        if (chosen && *chosen)
+                return mem_strdup(chosen);
+        if (geteuid() == 0)
+                return mem_strdup("/run/sandbox/keeper.sock");
+        if (!runtime || runtime[0] != '/')
+                return NULL;
+        strbuf_addf(&path, "%s/sandbox/keeper.sock", runtime);
+        return strbuf_take(&path);
+}
 
 int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
                  struct error *err)
 {
         sbx_engine_options options = { .size = sizeof(options),
                                        .languages_dir = languages_dir,
-                                       .early_start = early_start };
+                                       .early_start = early_start,
+                                       .warm_slots = getenv("SANDBOX_WARM_WAIT") ? 1 : 0,
+                                       .warm_waits = true };
+        AUTO_FREE char *keeper = early_start ? setup_keeper_path() : NULL;
         sbx_error *failure = NULL;
-        sbx_engine *engine = sbx_engine_new(&options, &failure);
+        sbx_engine *engine;
 
+        options.keeper_path = keeper;
+        engine = sbx_engine_new(&options, &failure);
         if (!engine)
                 return report_take(err, failure);
         *ret_engine = engine;

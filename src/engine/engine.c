@@ -1,5 +1,7 @@
 /* What runs share: set up once, by looking at the machine. */
 #include "engine/engine.h"
+#include "engine/keeper.h"
+#include "engine/nests.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "plan/report.h"
@@ -103,6 +105,23 @@ char *engine_find_helper(const char *name, const char *variable)
         return strbuf_take(&installed);
 }
 
+/* The library of parked interpreters: beside the helper, or as in a build tree. */
+static char *find_park(const char *init_path)
+{
+        static const char *const beside[] = { "sandbox-park.so", "../park/sandbox-park.so" };
+        const char *slash = init_path ? strrchr(init_path, '/') : NULL;
+        char path[4200], *real;
+
+        for (size_t i = 0; slash && i < ARRAY_SIZE(beside); i++) {
+                (void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - init_path), init_path,
+                               beside[i]);
+                real = realpath(path, NULL);
+                if (real)
+                        return real;
+        }
+        return NULL;
+}
+
 /* Where versions of languages and compiled programs are kept. Without a place, nothing is. */
 static char *find_cache(void)
 {
@@ -119,6 +138,14 @@ static char *find_cache(void)
         else if (home && home[0] == '/')
                 strbuf_addf(&path, "%s/.cache/sandbox", home);
         return path.length && !path.failed ? strbuf_take(&path) : NULL;
+}
+
+/* One that does not answer is none. */
+static void find_keeper(struct engine *engine, const char *path)
+{
+        engine->keeper_fd = keeper_connect(path);
+        if (engine->keeper_fd >= 0)
+                engine->keeper_path = mem_strdup(path);
 }
 
 /* Where it fails, the run starts one of its own and tells what is wrong. */
@@ -142,12 +169,15 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
                                    .history = { .dir = -1 } };
         (void)pthread_mutex_init(&engine->lock, NULL); /* cannot fail with default attributes */
         (void)pthread_cond_init(&engine->freed, NULL);
+        engine->keeper_fd = -1;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 engine->site.parent_fds[i] = -1;
         r = find_identity(&engine->identity, err);
         engine->init_path = options->init_path ? mem_strdup(options->init_path)
                                                : engine_find_helper("sandbox-init", "SANDBOX_INIT");
-        if (r == 0 && options->early_start && engine->init_path)
+        if (r == 0 && options->keeper_path)
+                find_keeper(engine, options->keeper_path);
+        if (r == 0 && options->early_start && engine->init_path && !engine->keeper_path)
                 start_early(engine);
         if (r == 0)
                 r = cgroup_site_open(&engine->site, err);
@@ -160,7 +190,12 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         engine->cache_dir = find_cache();
         history_init(&engine->history);
         engine->cache_bytes = COMPILED_BYTES;
-        if (!engine->languages || !engine->init_path || !engine->analyze_path) {
+        if (options->warm_slots > 0 || engine->keeper_path)
+                engine->park_path = find_park(engine->init_path);
+        if (options->warm_slots > 0)
+                engine->nests = nests_new(engine, options);
+        if (!engine->languages || !engine->init_path || !engine->analyze_path ||
+            (options->warm_slots && !engine->nests)) {
                 engine_done(engine);
                 return error_set_nomem(err);
         }
@@ -169,6 +204,9 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
 
 void engine_done(struct engine *engine)
 {
+        nests_free(engine->nests);
+        fd_close(engine->keeper_fd);
+        mem_free(engine->keeper_path);
         if (engine->early) {
                 helper_dismiss(engine->early);
                 mem_free(engine->early);
@@ -176,6 +214,7 @@ void engine_done(struct engine *engine)
         languages_free(engine->languages);
         mem_free(engine->init_path);
         mem_free(engine->analyze_path);
+        mem_free(engine->park_path);
         mem_free(engine->cache_dir);
         history_done(&engine->history);
         cgroup_site_close(&engine->site);

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 struct filled; /* templating.h */
+struct nests;
 
 /* How the guest's identity is made, found out once. */
 struct engine_identity {
@@ -32,6 +33,7 @@ struct engine {
         struct languages *languages; /* owned */
         char *init_path;             /* owned */
         char *analyze_path;          /* owned: the program of static analysis, be it there or not */
+        char *park_path;             /* owned: the library of parked interpreters, or NULL */
         char *cache_dir;             /* owned, or NULL: nothing is remembered */
         uint64_t cache_bytes;        /* compiled programs that are kept, at most */
         struct history history;      /* where records are kept; each run opens it itself */
@@ -43,13 +45,30 @@ struct engine {
         unsigned max_runs;
         unsigned next_number; /* guarded by lock */
         bool swept;           /* guarded by lock */
+        struct nests *nests;  /* owned, or NULL: none are kept */
+        char *keeper_path;    /* owned: the socket of a keeper that lends nests, or NULL */
+        int keeper_fd; /* owned, guarded by lock: a connection to it for the first run, or -1 */
         struct helper *early; /* owned, guarded by lock: started before the first run; or NULL */
 };
 
 struct engine_options {
-        const char *init_path; /* NULL: found */
-        unsigned max_runs;     /* 0: the default */
-        bool early_start;      /* a run follows at once: the helper starts beside our own start */
+        const char *init_path;   /* NULL: found */
+        unsigned max_runs;       /* 0: the default */
+        unsigned warm_slots;     /* containers kept ready for each kind of run; 0: none */
+        uint64_t warm_idle_ms;   /* for so long without a run of the kind; 0: the default */
+        bool warm_waits;         /* a run waits for one: for tests */
+        const char *keeper_path; /* of a keeper's socket; NULL: nothing is borrowed */
+        bool early_start;        /* a run follows at once: the helper starts beside our own start */
+};
+
+/* What became of runs that could start warm, and what is kept for them. */
+struct engine_stats {
+        uint64_t hatched;       /* runs in a container that was ready */
+        uint64_t forked;        /* those of them that were copies of a parked interpreter */
+        uint64_t missed;        /* runs for which none was ready */
+        uint64_t ended;         /* containers that a run left other than it found them */
+        uint64_t failures;      /* containers and interpreters that could not be made */
+        unsigned ready, parked; /* now */
 };
 
 /* What a run uses; ENGINE_UNKNOWN where that is not known. */
@@ -124,6 +143,15 @@ int engine_check_policy(const struct policy_values *policy, struct error *err);
 /* limits.c: the limits that suit a language, as the layer that lies below every other. It owns
  * nothing. */
 void engine_language_layer(const struct language *language, struct policy *ret_layer);
+
+/* Whether runs may find a container ready. */
+static inline bool engine_is_warm(const struct engine *engine)
+{
+        return engine->nests || engine->keeper_path;
+}
+
+/* nests.c: all zero where nothing is kept warm. */
+struct engine_stats engine_stats(struct engine *engine);
 
 /* doctor.c: what this machine gives this user, tried for real. Caller frees. */
 char *engine_doctor_json(struct engine *engine, struct error *err);

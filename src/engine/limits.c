@@ -71,7 +71,7 @@ static void describe_processes(struct result *result, const struct run *run,
 {
         uint64_t set = run->counted.processes_limit;
 
-        if (group_was_used(run) && set > 0 && set <= limits->processes + 1)
+        if (group_was_used(run) && set > 0 && set <= limits->processes + run->own_processes)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_ENFORCED, by, "%s", "");
         else if (run->group.dir_fds[CGROUP_PIDS] >= 0)
                 result_set_protection(result, PROTECTION_PROCESSES, STATE_MISSING, NULL,

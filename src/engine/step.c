@@ -3,6 +3,8 @@
  * say what held it. The stages of the pipeline that use it are in steps.c.
  */
 #include "engine/passage.h"
+#include "engine/keeper.h"
+#include "engine/nests.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/tree.h"
@@ -154,7 +156,7 @@ static int explain(const struct passage *passage, const struct run *run,
 
         if (r < 0)
                 return r;
-        if (run->has_failed)
+        if (run->has_failed && !run->is_ready)
                 return backend_failure(&run->failed, !passage->engine->identity.user_namespace,
                                        err);
         if (outcome->outcome == OUTCOME_REFUSED)
@@ -192,50 +194,177 @@ static struct helper *take_early(struct engine *engine, const struct plan *plan)
         return NULL;
 }
 
+/* A run that brings nothing of the host's with it can be hatched in a nest. */
+static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
+{
+        bool fits = engine_is_warm(passage->engine) && passage->backend == &backend_container &&
+                    plan->network == PLAN_NETWORK_NONE && !plan->listener_port &&
+                    !plan->workspace[0] && !plan->best_effort;
+
+        for (uint32_t i = 0; i < plan->mount_count && fits; i++)
+                fits = plan->mounts[i].kind == PLAN_MOUNT_SYSTEM;
+        return fits;
+}
+
+/* A launcher stands for the plain way: tool, file, arguments. */
+static const char *launcher_of(const struct passage *passage, const struct plan *plan)
+{
+        const struct language *language = passage->language;
+        bool plain = plan->argument_count >= 2 && str_equal(plan->arguments[0], passage->tool.path);
+
+        return plain && str_equal(language->warm, "fork") ? language->launcher : NULL;
+}
+
+/* What a step is started with and ends with. */
+struct attempt {
+        struct backend_input input;
+        struct backend_host host;
+        struct lodging lodging; /* its nest is NULL where the run has none */
+        struct run run;
+};
+
+static bool borrow_nest(struct engine *engine, const struct nest_kind *kind,
+                        struct lodging *ret_lodging)
+{
+        int connection;
+
+        (void)pthread_mutex_lock(&engine->lock);
+        connection = fd_take(&engine->keeper_fd);
+        (void)pthread_mutex_unlock(&engine->lock);
+        if (connection < 0)
+                connection = keeper_connect(engine->keeper_path);
+        if (connection >= 0 && keeper_borrow(connection, kind, ret_lodging))
+                return true;
+        fd_close(connection);
+        return false;
+}
+
+static void give_nest(struct engine *engine, struct lodging *lodging, bool clean)
+{
+        if (lodging->connection < 0)
+                nests_give(engine->nests, lodging, clean);
+        else
+                keeper_give_back(lodging, clean);
+        lodging->nest = NULL;
+}
+
+static bool take_nest(struct passage *passage, struct attempt *attempt, const struct plan *plan)
+{
+        struct nest_kind kind;
+        bool taken;
+
+        if (passage->order->request->no_warm || !fits_a_nest(passage, plan) ||
+            nest_kind_make(passage->engine, plan, &attempt->input.group_limits,
+                           launcher_of(passage, plan), &kind) < 0)
+                return false;
+        taken = passage->engine->nests
+                        ? nests_take(passage->engine->nests, &kind, &attempt->lodging)
+                        : borrow_nest(passage->engine, &kind, &attempt->lodging);
+        nest_kind_done(&kind);
+        return taken;
+}
+
+static int start_in_nest(struct passage *passage, struct attempt *attempt, struct plan *plan,
+                         struct error *err)
+{
+        struct lodging *lodging = &attempt->lodging;
+        int r = nest_hatch(passage->backend, lodging->nest, lodging->park, plan, &attempt->input,
+                           &attempt->run, err);
+
+        if (r < 0)
+                give_nest(passage->engine, lodging, false);
+        else
+                passage->result->warm = lodging->park ? "fork" : "none";
+        return r;
+}
+
+static int start_cold(struct passage *passage, struct attempt *attempt, struct plan *plan,
+                      struct error *err)
+{
+        struct engine *engine = passage->engine;
+        bool sweep;
+        int r;
+
+        plan->adopts = plan->join_count = 0;
+        passage->result->warm = "none";
+        attempt->host.number = next_number(engine, &sweep);
+        attempt->host.early = take_early(engine, plan);
+        r = backend_start(passage->backend, &attempt->host, plan, &attempt->input, &attempt->run,
+                          err);
+        if (r < 0)
+                mem_free(attempt->host.early);
+        else if (sweep && cgroup_sweep(&engine->site) > 0) /* while the helper works */
+                passage_tell(passage, "cleanup.leftover",
+                             "control groups of a supervisor that was killed were removed");
+        return r;
+}
+
+static void finish(struct passage *passage, struct attempt *attempt)
+{
+        if (run_finish(&attempt->run) > 0)
+                passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
+        if (attempt->lodging.nest)
+                give_nest(passage->engine, &attempt->lodging,
+                          nest_renew(attempt->lodging.nest, &attempt->run));
+        run_close(&attempt->run);
+        mem_free(attempt->host.early);
+        attempt->host.early = NULL;
+}
+
+static int tell(struct passage *passage, const struct step_order *order, const struct plan *plan,
+                struct run *run, struct error *err)
+{
+        int r;
+
+        if (run->is_ready) {
+                passage->backend->describe(run, plan, passage->result);
+                limits_describe(passage, run, order->limits);
+        }
+        r = explain(passage, run, order->outcome, err);
+        if (r == 0 && run->workspace_fd >= 0)
+                r = order->collect(passage, run->workspace_fd, err);
+        return r;
+}
+
 static int start_and_watch(struct passage *passage, const struct step_order *order,
                            const struct step_files *files, struct plan *plan, struct error *err)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
-        struct backend_host host = { .init_path = passage->engine->init_path,
-                                     .site = &passage->engine->site };
-        struct backend_input input = {
-                .group_limits = { limits->memory_bytes, limits->processes, limits->cpus_milli },
-                .empty_stdin =
+        struct attempt attempt = {
+                .host = { .init_path = passage->engine->init_path, .site = &passage->engine->site },
+                .input.group_limits = { limits->memory_bytes, limits->processes,
+                                        limits->cpus_milli },
+                .input.empty_stdin =
                         order->build || (request->stdin_fd < 0 && request->stdin_length == 0),
         };
         struct monitor_order watch;
-        struct run run;
-        bool sweep;
         int r;
 
         for (int i = 0; i < files->count; i++)
-                input.file_fds[input.file_fd_count++] = files->fds[i];
+                attempt.input.file_fds[attempt.input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, &watch); /* the clock of the step starts here */
         watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
-        host.number = next_number(passage->engine, &sweep);
-        host.early = take_early(passage->engine, plan);
-        r = backend_start(passage->backend, &host, plan, &input, &run, err);
-        if (r < 0) {
-                mem_free(host.early);
+        if (take_nest(passage, &attempt, plan) &&
+            start_in_nest(passage, &attempt, plan, err) == 0) {
+                r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
+                if (attempt.run.is_ready || order->outcome->outcome != OUTCOME_REFUSED) {
+                        r = r == 0 ? tell(passage, order, plan, &attempt.run, err) : r;
+                        finish(passage, &attempt);
+                        return r;
+                }
+                /* A nest that does not do its part is thrown away, and the run goes without one. */
+                finish(passage, &attempt);
+                order_monitor(passage, order, &watch);
+                watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
+        }
+        r = start_cold(passage, &attempt, plan, err);
+        if (r < 0)
                 return r;
-        }
-        if (sweep && cgroup_sweep(&passage->engine->site) > 0) /* while the helper works */
-                passage_tell(passage, "cleanup.leftover",
-                             "control groups of a supervisor that was killed were removed");
-        r = monitor_watch(&run, &watch, order->outcome, passage->result, err);
-        if (run.is_ready) {
-                passage->backend->describe(&run, plan, passage->result);
-                limits_describe(passage, &run, limits);
-        }
+        r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
         if (r == 0)
-                r = explain(passage, &run, order->outcome, err);
-        if (r == 0 && run.workspace_fd >= 0)
-                r = order->collect(passage, run.workspace_fd, err);
-        if (run_finish(&run) > 0)
-                passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
-        run_close(&run);
-        mem_free(host.early);
+                r = tell(passage, order, plan, &attempt.run, err);
+        finish(passage, &attempt);
         return r;
 }
 

@@ -100,7 +100,9 @@ void step_describe(const struct passage *passage, const struct step_order *order
                 .scratch = scratch,
                 .resolver = order->build ? NULL : passage->resolver,
                 .program_data = passage->program_data,
-                .program_path = container ? passage->program_path : NULL,
+                .program_path = container && !engine_is_warm(passage->engine)
+                                        ? passage->program_path
+                                        : NULL,
                 .program_bytes = passage->program_bytes,
         };
         describe_deps(passage, order, ret_input);

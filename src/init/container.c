@@ -16,7 +16,7 @@
 #define CLONE_NEWCGROUP 0x02000000
 #endif
 
-static int map_user(struct init *init)
+int container_map_user(struct init *init)
 {
         if (!init->plan.user_namespace)
                 return 0;
@@ -24,25 +24,25 @@ static int map_user(struct init *init)
                                                                                                : 0;
 }
 
-static int make_group_namespace(struct init *init)
+int container_make_group_namespace(struct init *init)
 {
         (void)init;
         return unshare(CLONE_NEWCGROUP);
 }
 
-static int make_private(struct init *init)
+int container_make_private(struct init *init)
 {
         (void)init;
         return mount_make_private();
 }
 
-static int pivot(struct init *init)
+int container_pivot(struct init *init)
 {
         (void)init;
         return mount_pivot();
 }
 
-static int set_hostname(struct init *init)
+int container_set_hostname(struct init *init)
 {
         (void)init;
         return sethostname("sandbox", 7);
@@ -50,7 +50,7 @@ static int set_hostname(struct init *init)
 
 /* Segments that nobody has attached are invisible to a sum over the processes, so their total is
  * bounded too. Kernels before 6.3 let only the host's root do this: then it stays undone. */
-static int limit_shared_memory(struct init *init)
+int container_limit_shared_memory(struct init *init)
 {
         char pages[32];
 
@@ -62,8 +62,8 @@ static int limit_shared_memory(struct init *init)
 
 static const struct step steps[] = {
         { STAGE_NETWORK, network_begin, true },
-        { STAGE_USER_MAP, map_user, true },
-        { STAGE_PRIVATE, make_private, true },
+        { STAGE_USER_MAP, container_map_user, true },
+        { STAGE_PRIVATE, container_make_private, true },
         { STAGE_ROOT, root_make, true },
         { STAGE_SYSTEM, root_system, true },
         { STAGE_DEVICES, root_devices, true },
@@ -71,16 +71,16 @@ static const struct step steps[] = {
         { STAGE_WORKSPACE, root_workspace, true },
         { STAGE_VOLUMES, root_volumes, true },
         { STAGE_FILES, root_files, true },
-        { STAGE_PIVOT, pivot, true },
-        { STAGE_HOSTNAME, set_hostname, false },
+        { STAGE_PIVOT, container_pivot, true },
+        { STAGE_HOSTNAME, container_set_hostname, false },
         { STAGE_NETWORK, network_enter, true },
-        { STAGE_IPC, limit_shared_memory, false },
+        { STAGE_IPC, container_limit_shared_memory, false },
         { STAGE_GROUP, keeper_enter_groups, true },
-        { STAGE_GROUP_NAMESPACE, make_group_namespace, false },
+        { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
 };
 
 /* The supervisor reads the workspace and /proc through these once everything here is dead. */
-static void send_places(struct init *init)
+void container_send_places(struct init *init)
 {
         int places[REPORT_PLACES_MAX];
         int count = 0;
@@ -102,6 +102,6 @@ _Noreturn void container_keeper(struct init *init)
         if (keeper_tie_to_warden(init, SIGKILL) < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
         steps_run(init, steps, ARRAY_SIZE(steps));
-        send_places(init);
+        container_send_places(init);
         keeper_run(init);
 }

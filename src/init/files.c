@@ -91,7 +91,8 @@ int files_make(struct init *init, bool below)
         for (uint32_t i = 0; i < init->plan.file_count; i++) {
                 const struct plan_file *file = &init->plan.files[i];
 
-                if (file->by_guest)
+                /* A nest has the files of /etc already. */
+                if (file->by_guest || (init->is_hatched && strncmp(file->path, "/code/", 6) != 0))
                         continue;
                 report_detail(init, file->path);
                 if (make_file(init, file, file->path + below) == 0)

@@ -22,9 +22,10 @@ static int start_session(struct init *init)
 {
         sigset_t none;
 
-        (void)init;
-        (void)signal(SIGPIPE, SIG_DFL); /* the helper's own two */
-        (void)signal(SIGXFSZ, SIG_DFL);
+        if (!init->is_parked) { /* an interpreter has its own way with signals already */
+                (void)signal(SIGPIPE, SIG_DFL); /* the helper's own two */
+                (void)signal(SIGXFSZ, SIG_DFL);
+        }
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         return setsid() < 0 ? -1 : 0;
@@ -282,10 +283,15 @@ static const struct step steps[] = {
         { STAGE_VERIFY, verify, true },
 };
 
-_Noreturn void guest_run(struct init *init)
+void guest_confine(struct init *init)
 {
         steps_run(init, steps, ARRAY_SIZE(steps));
         report_send(init, REPORT_READY, &init->fork_listener, init->fork_listener >= 0);
+}
+
+_Noreturn void guest_run(struct init *init)
+{
+        guest_confine(init);
         (void)execve(init->plan.program, (char *const *)init->plan.arguments,
                      (char *const *)init->plan.environment);
         report_detail(init, init->plan.program);

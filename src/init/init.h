@@ -42,6 +42,11 @@ struct init {
         uint32_t guest_uid;            /* as this process's user namespace calls it */
         uint32_t keeper_uid;
         bool change_uid;
+        bool is_hatched; /* in a nest */
+        bool is_parked;  /* the guest is no new program, but a copy of a parked interpreter */
+        int park_fd;     /* the parked interpreter that the guest comes from, or -1 */
+        const int *join_fds;
+        int proc_tree;        /* the caller's /proc on its way to its place, or -1 */
         int fork_listener;    /* that asks about new processes, or -1 */
         pid_t network_maker;  /* the child that makes the network namespace */
         int network_pair[2];  /* on which it hands it over; the first is -1 where there is none */
@@ -70,11 +75,27 @@ void steps_run(struct init *init, const struct step *steps, size_t count);
 
 /* container.c, local.c: the life of the keeper; do not return. */
 _Noreturn void container_keeper(struct init *init);
+/* nest.c: builds what runs of one kind share, then hatches one after another. */
+_Noreturn void nest_main(struct init *init);
+/* park.c: starts an interpreter that stops before it opens its program. */
+_Noreturn void park_main(struct init *init);
+/* main.c: the plan in the memory file that came first of these descriptors. */
+void init_decode_plan(struct init *init, int plan_fd, uint64_t length);
+/* container.c: steps and reports that nests share. */
+int container_map_user(struct init *init);
+int container_make_private(struct init *init);
+int container_pivot(struct init *init);
+int container_set_hostname(struct init *init);
+int container_limit_shared_memory(struct init *init);
+int container_make_group_namespace(struct init *init);
+void container_send_places(struct init *init);
 _Noreturn void local_keeper(struct init *init);
 /* keeper.c: what both kinds share. */
 int keeper_enter_groups(struct init *init);
 int keeper_tie_to_warden(struct init *init, int death_signal);
 _Noreturn void keeper_run(struct init *init);
+/* The same for a guest that a parked interpreter brings. */
+_Noreturn void keeper_adopt(struct init *init, int plan_fd, uint64_t plan_length);
 /* Ends every process below this one. */
 void keeper_end_all(const struct init *init);
 
@@ -93,6 +114,8 @@ int root_volumes(struct init *init);
 int root_devices(struct init *init);
 int root_proc(struct init *init);
 int root_workspace(struct init *init);
+/* Where a nest's runs mount what is theirs. */
+int root_places(struct init *init);
 /* files.c */
 int root_files(struct init *init);
 /* Makes the plan's files; below the current directory when `below`, else at their own paths. */
@@ -101,6 +124,8 @@ int files_make(struct init *init, bool below);
 int guest_files(struct init *init);
 
 /* guest.c, verify.c */
+/* All steps, then the report that the program starts. Returns only where all went well. */
+void guest_confine(struct init *init);
 _Noreturn void guest_run(struct init *init);
 uint64_t verify_protections(const struct init *init);
 /* Whether the limit of descriptors holds, which is set after the rest was verified. */

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 int keeper_enter_groups(struct init *init)
@@ -176,6 +178,20 @@ static pid_t start_guest(struct init *init)
         return clone(guest_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, init);
 }
 
+/* Orders come from outside the pid namespace, where the sender has no number. What the guest sends
+ * us is nothing, also when it queues a signal with a false sender: only the kernel may write
+ * SI_USER. */
+static bool is_order(const siginfo_t *info)
+{
+        return info->si_code == SI_USER && info->si_pid == 0;
+}
+
+static void terminate_all(void)
+{
+        (void)kill(-1, SIGTERM); /* whoever is left */
+        (void)kill(-1, SIGCONT); /* the stopped ones must hear it too */
+}
+
 _Noreturn void keeper_run(struct init *init)
 {
         struct io_counters before = { 0, 0 };
@@ -206,17 +222,12 @@ _Noreturn void keeper_run(struct init *init)
                 int signal = sigwaitinfo(&signals, &info), status;
                 pid_t pid;
 
-                /* Orders come from outside the pid namespace, where the sender has no number. What
-                 * the guest sends us is nothing, also when it queues a signal with a false sender:
-                 * only the kernel may write SI_USER. */
-                if (init->plan.kind == PLAN_CONTAINER && signal != SIGCHLD &&
-                    (info.si_code != SI_USER || info.si_pid != 0))
+                if (init->plan.kind == PLAN_CONTAINER && signal != SIGCHLD && !is_order(&info))
                         continue;
                 if (signal == SIGINT && init->plan.kind == PLAN_LOCAL)
                         (void)kill_children(init);
                 if (signal == SIGTERM && init->plan.kind == PLAN_CONTAINER) {
-                        (void)kill(-1, SIGTERM); /* whoever is left */
-                        (void)kill(-1, SIGCONT); /* the stopped ones must hear it too */
+                        terminate_all();
                 } else if (signal == SIGTERM) {
                         (void)kill(-guest, SIGTERM);
                         (void)kill(-guest, SIGCONT);
@@ -225,4 +236,112 @@ _Noreturn void keeper_run(struct init *init)
                         if (pid == guest)
                                 report_end(init, status, io_fd, before, own);
         }
+}
+
+/* ---- a guest from a parked interpreter ---- */
+
+/* Our namespaces, for whoever is to join them. */
+static int open_namespaces(const struct init *init, int ret_fds[NAMESPACE_COUNT])
+{
+        char path[32];
+
+        for (int i = 0; i < NAMESPACE_COUNT; i++) {
+                (void)snprintf(path, sizeof(path), "self/ns/%s", namespaces[i].name);
+                ret_fds[i] = openat(init->host_proc, path, O_RDONLY | O_CLOEXEC);
+                if (ret_fds[i] < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+/* Asks for it; what tells us its end, or -1. */
+static int ask_for_guest(struct init *init, int plan_fd, uint64_t plan_length)
+{
+        struct adopt adopt = { .magic = ADOPT_MAGIC,
+                               .plan_length = plan_length,
+                               .guest_uid = init->guest_uid,
+                               .change_uid = init->change_uid,
+                               .join_count = init->plan.join_count,
+                               .user_namespace = init->plan.user_namespace,
+                               .seen = init->report.seen };
+        int fds[ORDER_FDS_MAX] = { HELPER_SOCKET, -1, plan_fd, 0, 1, 2 };
+        int count = ADOPT_FIXED_FDS, pair[2];
+
+        if (ADOPT_FIXED_FDS + init->plan.join_count + (uint32_t)init->file_fd_count >
+                    ORDER_FDS_MAX ||
+            open_namespaces(init, fds + ADOPT_NAMESPACES) < 0 ||
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return -1;
+        fds[ADOPT_END] = pair[1];
+        for (uint32_t i = 0; i < init->plan.join_count; i++)
+                fds[count++] = init->join_fds[i];
+        for (int i = 0; i < init->file_fd_count; i++)
+                fds[count++] = init->file_fds[i];
+        adopt.fd_count = (uint32_t)count;
+        if (message_send(init->park_fd, &adopt, sizeof(adopt), fds, (size_t)count) < 0) {
+                fd_close(pair[0]);
+                pair[0] = -1;
+        }
+        fd_close(pair[1]);
+        for (int i = 0; i < NAMESPACE_COUNT; i++)
+                fd_close(fds[ADOPT_NAMESPACES + i]);
+        return pair[0];
+}
+
+/* Its children come to us when their parents die. */
+static void serve_signals(int signals_fd)
+{
+        struct signalfd_siginfo info;
+
+        if (read(signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+                return;
+        if (info.ssi_signo == SIGTERM && info.ssi_code == SI_USER && info.ssi_pid == 0)
+                terminate_all();
+        while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+                ;
+}
+
+static _Noreturn void report_adopted_end(struct init *init, const struct adopt_end *end)
+{
+        if (end->sys_errno)
+                report_failure(init, STAGE_FORK, end->sys_errno);
+        init->report.wait_status = end->wait_status;
+        init->report.survivors = count_processes();
+        keeper_end_all(init);
+        init->report.cpu_user_us = end->cpu_user_us;
+        init->report.cpu_system_us = end->cpu_system_us;
+        init->report.memory_peak = end->memory_peak;
+        report_send(init, REPORT_EXITED, NULL, 0);
+        _exit(0);
+}
+
+_Noreturn void keeper_adopt(struct init *init, int plan_fd, uint64_t plan_length)
+{
+        struct adopt_end end = { .sys_errno = EPIPE };
+        struct pollfd watched[2] = { { .events = POLLIN }, { .events = POLLIN } };
+        sigset_t signals;
+        size_t count = 0;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGCHLD);
+        sigaddset(&signals, SIGTERM);
+        (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+        watched[0].fd = ask_for_guest(init, plan_fd, plan_length);
+        watched[1].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (watched[0].fd < 0 || watched[1].fd < 0)
+                report_failure(init, STAGE_FORK, errno);
+        for (int i = 0; i < 3; i++)
+                fd_close(i); /* the guest's streams must end with the guest */
+        fd_close(init->park_fd);
+        for (uint32_t i = 0; i < init->plan.join_count; i++)
+                fd_close(init->join_fds[i]);
+        give_up_privileges(init);
+        (void)keeper_tie_to_warden(init, SIGKILL); /* a new id clears the death signal */
+        while (watched[0].revents == 0) {
+                (void)poll(watched, 2, -1);
+                if (watched[1].revents)
+                        serve_signals(watched[1].fd);
+        }
+        (void)message_receive(watched[0].fd, 0, &end, sizeof(end), NULL, 0, &count);
+        report_adopted_end(init, &end);
 }

@@ -38,19 +38,19 @@ static void receive_order(struct init *init, struct order *ret_order)
                 refuse_order(init, r < 0 ? errno : EPROTO, "order");
 }
 
-static void decode_plan(struct init *init, const struct order *order)
+void init_decode_plan(struct init *init, int plan_fd, uint64_t length)
 {
-        size_t arena_size = plan_arena_size(order->plan_length);
+        size_t arena_size = plan_arena_size(length);
         void *bytes, *arena;
         const char *fault;
 
-        if (order->plan_length == 0 || order->plan_length > PLAN_BYTES_MAX)
+        if (length == 0 || length > PLAN_BYTES_MAX)
                 refuse_order(init, EMSGSIZE, "plan");
-        bytes = mmap(NULL, order->plan_length, PROT_READ, MAP_PRIVATE, order_fds[0], 0);
+        bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, plan_fd, 0);
         arena = mmap(NULL, arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (bytes == MAP_FAILED || arena == MAP_FAILED)
                 refuse_order(init, errno, "plan");
-        fault = plan_decode(bytes, order->plan_length, arena, arena_size, &init->plan);
+        fault = plan_decode(bytes, length, arena, arena_size, &init->plan);
         if (fault)
                 refuse_order(init, EPROTO, fault);
 }
@@ -104,8 +104,10 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
         pid_t pid;
 
         args.pidfd = (uint64_t)(uintptr_t)ret_pidfd;
-        if (init->plan.kind == PLAN_CONTAINER) {
-                args.flags |= CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+        if (init->plan.kind == PLAN_CONTAINER && !init->plan.park) {
+                args.flags |= CLONE_NEWNS | CLONE_NEWUTS;
+                if (!init->plan.nest)
+                        args.flags |= CLONE_NEWPID | CLONE_NEWIPC;
                 if (init->plan.user_namespace)
                         args.flags |= CLONE_NEWUSER;
         }
@@ -121,6 +123,10 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
         if (pid < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
         if (pid == 0) {
+                if (init->plan.park)
+                        park_main(init);
+                if (init->plan.nest)
+                        nest_main(init);
                 if (init->plan.kind == PLAN_CONTAINER)
                         container_keeper(init);
                 local_keeper(init);
@@ -219,7 +225,7 @@ int main(int argc, char **argv)
         if (argc > 1 && strcmp(argv[1], HELPER_HINT_NETWORK) == 0 && network_begin(&init) < 0)
                 refuse_order(&init, errno, "network namespace");
         receive_order(&init, &order);
-        decode_plan(&init, &order);
+        init_decode_plan(&init, order_fds[0], order.plan_length);
         deal_descriptors(&init, &order);
         supervisor_fd = sys_pidfd_open((pid_t)init.plan.supervisor_pid);
         if (supervisor_fd < 0 || getppid() != (pid_t)init.plan.supervisor_pid)
@@ -232,6 +238,8 @@ int main(int argc, char **argv)
         keeper = start_keeper(&init, &keeper_fd);
         for (int i = 0; i < 3; i++)
                 fd_close(i); /* the guest's streams must end with the guest */
+        for (int i = 0; i < init.file_fd_count; i++)
+                fd_close(init.file_fds[i]); /* the keeper's; a socket among them must end with it */
         init.report.keeper_pid = keeper;
         report_send(&init, REPORT_STARTED, &keeper_fd, 1);
         watch(&init, keeper, keeper_fd, supervisor_fd);

@@ -151,6 +151,12 @@ int root_volumes(struct init *init)
         return 0;
 }
 
+/* What is mounted on; a nest has it already. */
+static int make_place(const char *path)
+{
+        return mkdir(path, 0755) < 0 && errno != EEXIST ? -1 : 0;
+}
+
 int root_devices(struct init *init)
 {
         if (mkdir("dev", 0755) < 0 || mkdir("dev/pts", 0755) < 0 || mkdir("dev/shm", 0755) < 0)
@@ -169,7 +175,7 @@ int root_devices(struct init *init)
 
 int root_proc(struct init *init)
 {
-        if (mkdir("proc", 0555) < 0)
+        if (make_place("proc") < 0)
                 return -1;
         if (!init->plan.full_proc && mount_proc("proc", true) == 0)
                 return 0;
@@ -188,7 +194,7 @@ static int give_directory(const struct init *init, const char *path, unsigned mo
  * goes; its parts are bound to their places, the workspace's own over the top of it. */
 int root_workspace(struct init *init)
 {
-        if (mkdir("workspace", 0755) < 0 || mkdir("tmp", 0755) < 0)
+        if (make_place("workspace") < 0 || make_place("tmp") < 0)
                 return -1;
         if (mount_tmpfs("workspace", init->plan.disk_bytes, init->plan.disk_inodes, 0755) < 0)
                 return -1;
@@ -203,4 +209,15 @@ int root_workspace(struct init *init)
                 return mount_attach(init->trees[init->plan.mount_count], "/workspace");
         }
         return mount_bind("workspace/workspace", "workspace");
+}
+
+int root_places(struct init *init)
+{
+        static const char *const places[] = { "workspace", "tmp", "proc", "code" };
+
+        (void)init;
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+                if (make_place(places[i]) < 0)
+                        return -1;
+        return 0;
 }

@@ -216,6 +216,14 @@ int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
         return count;
 }
 
+int cgroup_entry_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
+{
+        if (group->version != CGROUP_V2)
+                return cgroup_join_fds(group, ret_fds);
+        ret_fds[0] = openat(group->dir_fds[CGROUP_MEMORY], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        return ret_fds[0] < 0 ? -1 : 1;
+}
+
 int cgroup_into_fd(const struct cgroup *group)
 {
         return group->version == CGROUP_V2 ? group->dir_fds[CGROUP_MEMORY] : -1;
@@ -247,6 +255,11 @@ uint64_t cgroup_processes_now(const struct cgroup *group)
         return read_number(group->dir_fds[CGROUP_PIDS], "pids.current");
 }
 
+uint64_t cgroup_processes_peak(const struct cgroup *group)
+{
+        return read_number(group->dir_fds[CGROUP_PIDS], "pids.peak");
+}
+
 struct cgroup_reading cgroup_read(const struct cgroup *group)
 {
         bool v2 = group->version == CGROUP_V2;
@@ -264,6 +277,25 @@ struct cgroup_reading cgroup_read(const struct cgroup *group)
                 .cpu_is_limited = read_number(group->dir_fds[CGROUP_CPU],
                                               v2 ? "cpu.max" : "cpu.cfs_quota_us") > 0,
         };
+}
+
+bool cgroup_reset(const struct cgroup *group)
+{
+        const struct {
+                int dir;
+                const char *file;
+        } counters[] = {
+                { group->dir_fds[CGROUP_MEMORY], "memory.max_usage_in_bytes" },
+                { group->dir_fds[CGROUP_CPUACCT], "cpuacct.usage" },
+        };
+
+        /* Version 2 forgets its peaks for one descriptor at a time, and only from Linux 6.12. */
+        if (group->version == CGROUP_V2)
+                return false;
+        for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+                if (counters[i].dir >= 0 && write_number(counters[i].dir, counters[i].file, 0) < 0)
+                        return false;
+        return true;
 }
 
 /* When a process was started, in seconds since boot; UINT64_MAX where there is none, 0 where it

@@ -79,6 +79,8 @@ unsigned cgroup_sweep(const struct cgroup_site *site);
 /* The descriptors through which a process enters: writes "0" to each. At most CGROUP_CONTROLLERS;
  * the count, or -1 with errno. Owned by the caller. On version 2, none: see cgroup_into_fd(). */
 int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS]);
+/* The same for a process that cannot be born in a group of version 2. */
+int cgroup_entry_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS]);
 /* On version 2 the directory for CLONE_INTO_CGROUP, borrowed; else -1. */
 int cgroup_into_fd(const struct cgroup *group);
 
@@ -94,10 +96,13 @@ struct cgroup_reading {
 };
 /* Reads all of it, a file each. */
 struct cgroup_reading cgroup_read(const struct cgroup *group);
+/* Lets an empty group count from zero again; false where the kernel has no way to. */
+bool cgroup_reset(const struct cgroup *group);
 /* Single readings, for while the run goes on. */
 uint64_t cgroup_memory_now(const struct cgroup *group);
 uint64_t cgroup_memory_kills(const struct cgroup *group);
 uint64_t cgroup_cpu_us(const struct cgroup *group);
+uint64_t cgroup_processes_peak(const struct cgroup *group);
 uint64_t cgroup_processes_now(const struct cgroup *group);
 
 #endif

@@ -120,9 +120,10 @@ struct language {
         const char *const *syntax_errors;
         const char *const *compile_errors;
         const char *const *error_lines;
-        const char *warm;    /* "none", "fork" or "once" */
-        const char *hello;   /* a program that prints "hello" and a newline; NULL without a tool */
-        const char *failing; /* a program that ends with a non-zero exit code; NULL likewise */
+        const char *warm;     /* "none", "fork" or "once" */
+        const char *launcher; /* fork: the program that a parked interpreter runs; or NULL */
+        const char *hello;    /* a program that prints "hello" and a newline; NULL without a tool */
+        const char *failing;  /* a program that ends with a non-zero exit code; NULL likewise */
 };
 
 /* The tables made at build time; NULL-terminated. */

@@ -307,6 +307,7 @@ const struct language_key language_keys[] = {
         MAPPING("deps", deps_keys),
         KEY("run", LIST, REQUIRED, run, refuse_argument),
         KEY("env", ENV, OPTIONAL, env, refuse_variable),
+        KEY("launcher", STRING, OPTIONAL, launcher, NULL),
         KEY("warm", STRING, OPTIONAL, warm, refuse_warm),
         KEY("hello", STRING, OPTIONAL, hello, NULL),
         KEY("error", STRING, OPTIONAL, failing, NULL),

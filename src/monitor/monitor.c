@@ -254,8 +254,10 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
         mem_free(watch.stdin_buffer);
         mem_free(watch.accounts);
         run->counted = cgroup_read(&run->group);
-        if (run->has_failed || (!run->is_ready && watch.verdict == OUTCOME_OK))
+        if (!run->is_ready && (run->has_failed || watch.verdict == OUTCOME_OK))
                 step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */
+        else if (run->has_failed)
+                step->outcome = OUTCOME_INTERNAL_ERROR; /* a part of ours died while it ran */
         else
                 verdict_decide(&watch);
         if (run->is_ready)

@@ -31,7 +31,10 @@ static void fill_usage(struct watch *watch)
         if (usage->memory_peak == 0)
                 usage->memory_peak =
                         larger(watch->memory_peak, run->has_exited ? run->exited.memory_peak : 0);
-        usage->processes_peak = peak > 1 ? (uint32_t)peak - 1 : watch->processes_peak;
+        /* A peak that an earlier run of the nest left says nothing about this one. */
+        usage->processes_peak = peak > run->own_processes && peak > run->peak_before
+                                        ? (uint32_t)peak - run->own_processes
+                                        : watch->processes_peak;
         if (usage->processes_peak == 0)
                 usage->processes_peak = 1;
         if (run->has_exited && usage->processes_peak < run->exited.survivors + 1)

@@ -44,6 +44,58 @@ struct order {
         uint64_t plan_length;
 };
 
+/* An order to a nest: descriptors for the reports of the run, its plan, stdin, stdout, stderr;
+ * where the guest is adopted, the socket of the parked interpreter and those that enter the groups;
+ * then those of its files. */
+enum { HATCH_MAGIC = 0x68786273, HATCH_FIXED_FDS = 5 };
+
+struct hatch {
+        uint32_t magic;
+        uint32_t fd_count;
+        uint64_t plan_length;
+};
+
+/* From the keeper to a parked interpreter: descriptors for the guest's reports, for its end, of its
+ * plan, stdin, stdout, stderr, the keeper's namespaces; then those that enter the groups; then its
+ * files. */
+enum {
+        ADOPT_MAGIC = 0x61786273,
+        ADOPT_REPORTS = 0,
+        ADOPT_END,
+        ADOPT_PLAN,
+        ADOPT_STREAMS,
+        ADOPT_NAMESPACES = ADOPT_STREAMS + 3,
+        ADOPT_FIXED_FDS = ADOPT_NAMESPACES + 7
+};
+
+struct adopt {
+        uint32_t magic;
+        uint32_t fd_count;
+        uint64_t plan_length;
+        uint32_t guest_uid; /* as the nest's user namespace calls it */
+        uint32_t change_uid;
+        uint32_t join_count;     /* descriptors that enter the groups */
+        uint32_t user_namespace; /* the keeper has one of its own */
+        uint64_t seen;           /* protections that the keeper proved */
+};
+
+/* From the parked interpreter to the keeper, once the guest has ended or could not be started. */
+struct adopt_end {
+        int32_t sys_errno; /* why there was none, or 0 */
+        int32_t wait_status;
+        uint64_t cpu_user_us, cpu_system_us, memory_peak;
+};
+
+/* What a parked interpreter finds in its environment: "<descriptor>:<path>", the socket on which it
+ * is asked for guests, and the file whose opening it stops at. */
+#define PARK_VARIABLE "SANDBOX_PARK"
+enum { PARK_MAGIC = 0x70786273, PARK_SOCKET = 200 };
+
+/* From the parked interpreter, once it waits. */
+struct parked {
+        uint32_t magic;
+};
+
 enum report_kind {
         REPORT_STARTED, /* with a pidfd: the process whose death ends everything */
         REPORT_PLACES,  /* with descriptors: workspace, /proc; each may be missing (fewer come) */
@@ -52,6 +104,7 @@ enum report_kind {
         REPORT_FAILED, /* `stage` and `sys_errno`; the program does not run */
         REPORT_EXITED, /* the program ended: wait_status, usage */
         REPORT_GONE,   /* every process of the run is dead */
+        REPORT_NESTED, /* the nest is ready for a run */
 };
 
 enum { REPORT_MAGIC = 0x72786273, REPORT_DETAIL_MAX = 200, REPORT_PLACES_MAX = 2 };

@@ -152,7 +152,7 @@ class Program:
         plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home),
                  "XDG_CACHE_HOME": str(self.home / ".cache"), "SANDBOX_STATE_DIR": str(self.state),
                  "LANG": "C.UTF-8"}
-        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE", "SANDBOX_WARM_WAIT"):
             if name in os.environ:
                 plain[name] = os.environ[name]
         plain.update(extra or {})

@@ -1,0 +1,33 @@
+/*
+ * Nests: containers that were built before the run that they are for (src/init/nest.c says what is
+ * in them). The engine keeps some; a run that fits one is hatched in it.
+ */
+#ifndef BACKEND_NEST_H
+#define BACKEND_NEST_H
+
+#include "backend/backend.h"
+#include "backend/park.h"
+
+struct nest {
+        struct run run; /* the nest itself: its helper, socket and control group */
+};
+
+/* Starts building a nest for runs that share this plan but for program, arguments, environment and
+ * files. It builds on its own; nest_wait() says when it is ready. */
+int nest_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
+               const struct cgroup_limits *limits, struct nest *nest, struct error *err);
+/* Waits until it is built; -1 where that failed. */
+int nest_wait(struct nest *nest);
+/* Hatches a run. It is watched like any other, and finished before the next one is hatched. */
+/* With a parked interpreter, the guest is a copy of that. */
+int nest_hatch(const struct backend *backend, struct nest *nest, const struct park *park,
+               struct plan *plan, const struct backend_input *input, struct run *run,
+               struct error *err);
+/* Whether another run can be hatched after this one, which is finished: the nest is as it was, its
+ * group empty and counting from zero. */
+bool nest_renew(struct nest *nest, const struct run *run);
+/* Whether nobody but the nest itself is in its group, which counts from zero again then. */
+bool nest_is_empty(struct nest *nest);
+void nest_end(struct nest *nest);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * `sandbox keeper`: holds an engine whose containers are ready and whose interpreters are parked,
+ * for the other commands of the same user to borrow from. It is optional: without one, a command
+ * does everything by itself.
+ */
+#include "cli/cli.h"
+#include "base/fd.h"
+#include "base/folder.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PASSED_FD = 3, BACKLOG = 64, SLOTS_MAX = 16 };
+
+static const struct option keeper_options[] = {
+        { "idle", 0, "T", false, false, "end by itself after so long without a command (10m)" },
+        { "slots", 0, "N", false, false, "containers kept ready for each kind of run (4)" },
+        { "socket", 0, "PATH", false, false, "where commands find it; else SANDBOX_KEEPER" },
+        { "languages", 0, "DIR", false, false, "a folder of further language files" },
+        { "quiet", 'q', NULL, false, false, "do not say where it listens" },
+        OPTION_HELP,
+        OPTION_END,
+};
+
+/* What one keeper works on. */
+struct keeper {
+        char *path;    /* owned; NULL where the socket was handed to us */
+        int listen_fd; /* owned */
+        int lock_fd;   /* owned: held while we live */
+        int stop_fd;   /* owned: signals that end us */
+};
+
+/* A service manager hands the socket over, and starts us when somebody comes. */
+static bool is_handed_over(void)
+{
+        const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+
+        return pid && count && strtol(pid, NULL, 10) == (long)getpid() && strcmp(count, "1") == 0;
+}
+
+static int make_folder(const char *path, struct error *err)
+{
+        AUTO_FREE char *folder = mem_strdup(path);
+        char *slash = folder ? strrchr(folder, '/') : NULL;
+        AUTO_CLOSE int fd = -1;
+
+        if (!folder)
+                return error_set_nomem(err);
+        if (!slash || slash == folder)
+                return error_set(err, SBX_EINVAL, "the socket '%s' needs a folder of its own",
+                                 path);
+        *slash = '\0';
+        folder_make(folder);
+        fd = folder_open(folder);
+        if (fd < 0)
+                return error_set(err, SBX_EINVAL,
+                                 "the folder '%s' must be yours, and nobody else's to write",
+                                 folder);
+        return 0;
+}
+
+/* One keeper at a time; a socket that a killed one left is in nobody's way. */
+static int take_place(struct keeper *keeper, struct error *err)
+{
+        AUTO_STRBUF struct strbuf lock = { 0 };
+
+        strbuf_addf(&lock, "%s.lock", keeper->path);
+        if (lock.failed)
+                return error_set_nomem(err);
+        keeper->lock_fd = open(lock.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (keeper->lock_fd < 0)
+                return error_set_errno(err, "open '%s'", lock.data);
+        if (flock(keeper->lock_fd, LOCK_EX | LOCK_NB) < 0)
+                return error_set(err, SBX_EINVAL, "a keeper listens on '%s' already", keeper->path);
+        if (unlink(keeper->path) < 0 && errno != ENOENT)
+                return error_set_errno(err, "remove '%s'", keeper->path);
+        return 0;
+}
+
+static int listen_at(struct keeper *keeper, struct error *err)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        mode_t before;
+        int r;
+
+        if (strlen(keeper->path) >= sizeof(address.sun_path))
+                return error_set(err, SBX_EINVAL, "the path of the socket is too long");
+        memcpy(address.sun_path, keeper->path, strlen(keeper->path) + 1);
+        keeper->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (keeper->listen_fd < 0)
+                return error_set_errno(err, "make a socket");
+        before = umask(077);
+        r = bind(keeper->listen_fd, (struct sockaddr *)&address, sizeof(address));
+        (void)umask(before);
+        if (r < 0 || listen(keeper->listen_fd, BACKLOG) < 0)
+                return error_set_errno(err, "listen on '%s'", keeper->path);
+        return 0;
+}
+
+static int open_socket(const struct options *options, struct keeper *keeper, struct error *err)
+{
+        const char *path = options_value(options, "socket");
+        int r;
+
+        if (!path && is_handed_over()) {
+                keeper->listen_fd = PASSED_FD;
+                (void)fcntl(PASSED_FD, F_SETFD, FD_CLOEXEC);
+                return 0;
+        }
+        keeper->path = path ? mem_strdup(path) : setup_keeper_path();
+        if (!keeper->path) {
+                r = error_set(err, SBX_EINVAL, "there is no place for the socket");
+                error_hint(err, "set XDG_RUNTIME_DIR, or name one with --socket");
+                return r;
+        }
+        r = make_folder(keeper->path, err);
+        if (r == 0)
+                r = take_place(keeper, err);
+        return r < 0 ? r : listen_at(keeper, err);
+}
+
+/* Before any thread is there: all of them are deaf to these then. */
+static int catch_signals(struct keeper *keeper, struct error *err)
+{
+        sigset_t signals;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGHUP);
+        (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+        keeper->stop_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+        return keeper->stop_fd < 0 ? error_set_errno(err, "watch for signals") : 0;
+}
+
+static int read_numbers(const struct options *options, uint64_t *ret_idle_ms, uint64_t *ret_slots,
+                        struct error *err)
+{
+        const char *idle = options_value(options, "idle"), *slots = options_value(options, "slots");
+        char *end = NULL;
+
+        *ret_idle_ms = 600000;
+        *ret_slots = 4;
+        if (idle && units_parse_duration(idle, ret_idle_ms, err) < 0) {
+                error_prefix(err, "option '--idle'");
+                return SBX_EINVAL;
+        }
+        if (slots)
+                *ret_slots = strtoull(slots, &end, 10);
+        if (slots &&
+            (*end || *slots < '0' || *slots > '9' || *ret_slots < 1 || *ret_slots > SLOTS_MAX))
+                return error_set(err, SBX_EINVAL, "option '--slots': a number from 1 to %d",
+                                 SLOTS_MAX);
+        return 0;
+}
+
+static void say_where(const char *path)
+{
+        AUTO_STRBUF struct strbuf line = { 0 };
+
+        strbuf_addf(&line, "the keeper listens on '%s'", path);
+        if (!line.failed)
+                report_line(line.data, NULL);
+}
+
+static int serve(const struct options *options, struct keeper *keeper, struct error *err)
+{
+        AUTO_ENGINE sbx_engine *engine = NULL;
+        sbx_engine_options wanted = { .size = sizeof(wanted),
+                                      .languages_dir = options_value(options, "languages") };
+        sbx_error *failure = NULL;
+        uint64_t idle_ms, slots;
+        int r = read_numbers(options, &idle_ms, &slots, err);
+
+        if (r < 0)
+                return r;
+        wanted.warm_slots = (unsigned)slots;
+        wanted.warm_idle_ms = idle_ms;
+        engine = sbx_engine_new(&wanted, &failure);
+        if (!engine)
+                return report_take(err, failure);
+        if (!options_given(options, "quiet") && keeper->path)
+                say_where(keeper->path);
+        if (sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, idle_ms, &failure) < 0)
+                return report_take(err, failure);
+        return 0;
+}
+
+static int keeper_main(const struct cli *cli, const struct options *options, struct error *err)
+{
+        struct keeper keeper = { .listen_fd = -1, .lock_fd = -1, .stop_fd = -1 };
+        int r = setup_refuse_words(options, err);
+
+        if (r == 0)
+                r = catch_signals(&keeper, err);
+        if (r == 0)
+                r = open_socket(options, &keeper, err);
+        if (r == 0)
+                r = serve(options, &keeper, err);
+        if (keeper.path && keeper.listen_fd >= 0)
+                (void)unlink(keeper.path); /* ours, while we hold the lock */
+        fd_close(keeper.listen_fd);
+        fd_close(keeper.lock_fd);
+        fd_close(keeper.stop_fd);
+        mem_free(keeper.path);
+        return r;
+}
+
+const struct command cmd_keeper = {
+        .name = "keeper",
+        .summary = "keep interpreters warm for the other commands",
+        .synopsis = "[options]",
+        .uses_groups = true,
+        .options = keeper_options,
+        .run = keeper_main,
+};

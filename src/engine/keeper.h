@@ -1,0 +1,51 @@
+/*
+ * The keeper: one process per user that holds an engine with nests for others to borrow. A command
+ * asks it over a unix socket for a nest of its kind, runs in it exactly as an engine of its own
+ * would, and gives it back; without a keeper it runs by itself.
+ *
+ * Only the same user is served: whoever asks says what the nest is to be built by. The borrower
+ * talks to the nest itself, so streams and signals take no way around. Should it die, its run ends
+ * (src/init/nest.c) and the nest is ended; should the keeper die, so do its nests.
+ */
+#ifndef ENGINE_KEEPER_H
+#define ENGINE_KEEPER_H
+
+#include "engine/nests.h"
+
+#include <stdint.h>
+
+enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 1, KEEPER_FDS_MAX = 8 };
+
+/* The wish; with a memory file that holds both plans, one after the other. */
+struct keeper_wish {
+        uint32_t magic, version;
+        char name[HASH_TEXT_MAX];
+        uint64_t nest_length, park_length;
+        struct cgroup_limits limits;
+};
+
+/* The answer; with descriptors of the nest, of its interpreter where there is one, and of the
+ * group: a directory for each controller that is there, and what tells when memory ran out. */
+struct keeper_answer {
+        uint32_t magic;
+        uint32_t found, has_park, has_event;
+        uint32_t group_version, controllers; /* bit per controller */
+        uint32_t report_guest_uid;
+        char group_name[CGROUP_NAME_MAX];
+};
+
+/* How the nest comes back. */
+struct keeper_return {
+        uint32_t magic, clean;
+};
+
+/* keeper_serve.c: serves until `stop_fd` is readable or nobody came for `idle_ms` (0: ever). */
+int keeper_serve(struct engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
+                 struct error *err);
+/* keeper_borrow.c: a connection to a keeper of this user's, or -1. */
+int keeper_connect(const char *path);
+/* Takes the connection over where it says true. */
+bool keeper_borrow(int connection, const struct nest_kind *kind, struct lodging *ret_lodging);
+void keeper_give_back(struct lodging *lodging, bool clean);
+
+#endif

@@ -1,0 +1,247 @@
+/* The keeper's side: a thread per borrower, each with one nest at a time. */
+#include "engine/keeper.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BORROWERS_MAX = 128, THREAD_STACK = 256 << 10, PLANS_MAX = 1 << 20, LOOK_MS = 1000 };
+
+struct service {
+        struct engine *engine;
+        pthread_mutex_t lock;
+        pthread_cond_t left;
+        unsigned borrowers;             /* guarded, as is what follows */
+        int connections[BORROWERS_MAX]; /* borrowed from the threads; -1: none */
+        uint64_t used_ns;
+};
+
+struct borrower {
+        struct service *service;
+        unsigned seat;  /* among the service's connections */
+        int connection; /* owned */
+};
+
+/* ---- one borrower ---- */
+
+static bool is_own(int connection)
+{
+        struct ucred peer;
+        socklen_t length = sizeof(peer);
+
+        return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+               peer.uid == geteuid();
+}
+
+/* Whether the bytes are a plan at all; what it says is the asking user's own affair. */
+static bool is_plan(const char *bytes, size_t length)
+{
+        size_t size = plan_arena_size(length);
+        AUTO_FREE void *arena = mem_alloc(size);
+        struct plan plan;
+
+        return arena && plan_decode(bytes, length, arena, size, &plan) == NULL &&
+               plan.kind == PLAN_CONTAINER;
+}
+
+static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *ret_kind)
+{
+        uint64_t length = wish->nest_length + wish->park_length;
+        struct stat st;
+        char *bytes;
+
+        *ret_kind = (struct nest_kind){ .limits = wish->limits };
+        if (wish->nest_length == 0 || wish->nest_length > PLANS_MAX ||
+            wish->park_length > PLANS_MAX || fstat(fd, &st) < 0 || st.st_size < (off_t)length)
+                return false;
+        bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes == MAP_FAILED)
+                return false;
+        memcpy(ret_kind->name, wish->name, sizeof(ret_kind->name));
+        ret_kind->name[sizeof(ret_kind->name) - 1] = '\0';
+        strbuf_add(&ret_kind->nest_plan, bytes, wish->nest_length);
+        strbuf_add(&ret_kind->park_plan, bytes + wish->nest_length, wish->park_length);
+        (void)munmap(bytes, length);
+        return !ret_kind->nest_plan.failed && !ret_kind->park_plan.failed &&
+               is_plan(ret_kind->nest_plan.data, ret_kind->nest_plan.length) &&
+               (wish->park_length == 0 ||
+                is_plan(ret_kind->park_plan.data, ret_kind->park_plan.length));
+}
+
+static int answer(int connection, const struct lodging *lodging)
+{
+        const struct cgroup *group = &lodging->nest->run.group;
+        struct keeper_answer word = { .magic = KEEPER_MAGIC,
+                                      .found = 1,
+                                      .has_park = lodging->park != NULL,
+                                      .has_event = group->event_fd >= 0,
+                                      .group_version = group->version };
+        int fds[KEEPER_FDS_MAX];
+        size_t count = 0;
+
+        memcpy(word.group_name, group->name, sizeof(word.group_name));
+        fds[count++] = lodging->nest->run.socket;
+        if (lodging->park)
+                fds[count++] = lodging->park->socket;
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                if (group->dir_fds[i] >= 0) {
+                        word.controllers |= 1u << i;
+                        fds[count++] = group->dir_fds[i];
+                }
+        if (word.has_event)
+                fds[count++] = group->event_fd;
+        return message_send(connection, &word, sizeof(word), fds, count);
+}
+
+/* Lends a nest and waits until it is back, or its borrower gone. */
+static bool lend(struct service *service, int connection, const struct nest_kind *kind)
+{
+        const struct keeper_answer none = { .magic = KEEPER_MAGIC };
+        struct keeper_return word = { 0 };
+        struct lodging lodging;
+        size_t count = 0;
+        bool clean;
+
+        if (!nests_take(service->engine->nests, kind, &lodging))
+                return message_send(connection, &none, sizeof(none), NULL, 0) == 0;
+        clean = answer(connection, &lodging) == 0 &&
+                message_receive(connection, 0, &word, sizeof(word), NULL, 0, &count) > 0 &&
+                word.magic == KEEPER_MAGIC && word.clean;
+        nests_give(service->engine->nests, &lodging, clean && nest_is_empty(lodging.nest));
+        return clean;
+}
+
+static void *borrower_main(void *argument)
+{
+        struct borrower *borrower = argument;
+        struct service *service = borrower->service;
+        struct keeper_wish wish;
+        struct nest_kind kind = { 0 };
+        bool more = is_own(borrower->connection);
+
+        while (more) {
+                int fd = -1;
+                size_t count = 0;
+
+                more = message_receive(borrower->connection, 0, &wish, sizeof(wish), &fd, 1,
+                                       &count) > 0 &&
+                       count == 1 && wish.magic == KEEPER_MAGIC && wish.version == KEEPER_VERSION &&
+                       read_kind(&wish, fd, &kind) && lend(service, borrower->connection, &kind);
+                nest_kind_done(&kind);
+                fd_close(fd);
+        }
+        (void)pthread_mutex_lock(&service->lock);
+        service->connections[borrower->seat] = -1;
+        fd_close(borrower->connection);
+        mem_free(borrower);
+        service->borrowers--;
+        service->used_ns = clock_now_ns();
+        (void)pthread_cond_signal(&service->left);
+        (void)pthread_mutex_unlock(&service->lock);
+        return NULL;
+}
+
+/* ---- all of them ---- */
+
+/* There is one: fewer borrowers than seats are admitted. */
+static unsigned free_seat(const struct service *service)
+{
+        unsigned seat = 0;
+
+        while (service->connections[seat] >= 0)
+                seat++;
+        return seat;
+}
+
+/* Ends what runs, and waits until every thread has left. */
+static void see_off(struct service *service)
+{
+        (void)pthread_mutex_lock(&service->lock);
+        for (unsigned i = 0; i < BORROWERS_MAX; i++)
+                if (service->connections[i] >= 0)
+                        (void)shutdown(service->connections[i], SHUT_RDWR);
+        while (service->borrowers > 0)
+                (void)pthread_cond_wait(&service->left, &service->lock);
+        (void)pthread_mutex_unlock(&service->lock);
+}
+
+static void admit(struct service *service, int connection)
+{
+        struct borrower *borrower = mem_alloc(sizeof(*borrower));
+        pthread_attr_t attributes;
+        pthread_t thread;
+        bool started;
+
+        (void)pthread_attr_init(&attributes);
+        (void)pthread_attr_setstacksize(&attributes, THREAD_STACK);
+        (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        (void)pthread_mutex_lock(&service->lock);
+        service->used_ns = clock_now_ns();
+        started = borrower && service->borrowers < BORROWERS_MAX;
+        if (started) {
+                *borrower = (struct borrower){ service, free_seat(service), connection };
+                started = pthread_create(&thread, &attributes, borrower_main, borrower) == 0;
+                service->borrowers += started;
+                service->connections[borrower->seat] = started ? connection : -1;
+        }
+        (void)pthread_mutex_unlock(&service->lock);
+        (void)pthread_attr_destroy(&attributes);
+        if (!started) {
+                mem_free(borrower);
+                fd_close(connection); /* it runs by itself then */
+        }
+}
+
+static bool is_idle(struct service *service, uint64_t idle_ms)
+{
+        bool idle;
+
+        (void)pthread_mutex_lock(&service->lock);
+        idle = idle_ms > 0 && service->borrowers == 0 &&
+               clock_now_ns() - service->used_ns > idle_ms * 1000000;
+        (void)pthread_mutex_unlock(&service->lock);
+        return idle;
+}
+
+int keeper_serve(struct engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
+                 struct error *err)
+{
+        struct service service = { .engine = engine, .used_ns = clock_now_ns() };
+        struct pollfd watched[] = {
+                { .fd = listen_fd, .events = POLLIN },
+                { .fd = stop_fd, .events = POLLIN },
+        };
+        int r = 0;
+
+        if (!engine->nests)
+                return error_set(err, SBX_EINVAL, "the engine keeps nothing warm");
+        for (unsigned i = 0; i < BORROWERS_MAX; i++)
+                service.connections[i] = -1;
+        (void)pthread_mutex_init(&service.lock, NULL);
+        (void)pthread_cond_init(&service.left, NULL);
+        while (r == 0 && !watched[1].revents && !is_idle(&service, idle_ms)) {
+                int connection;
+
+                if (poll(watched, 2, LOOK_MS) < 0 && errno != EINTR)
+                        r = error_set_errno(err, "wait for commands");
+                if (!watched[0].revents)
+                        continue;
+                watched[0].revents = 0;
+                connection = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+                if (connection >= 0)
+                        admit(&service, connection);
+        }
+        see_off(&service);
+        (void)pthread_cond_destroy(&service.left);
+        (void)pthread_mutex_destroy(&service.lock);
+        return r;
+}

@@ -1,0 +1,45 @@
+/*
+ * The nests that an engine keeps: containers built ahead of the runs that they are for, and parked
+ * interpreters that guests are copied from. A run looks for one of its kind, and goes without where
+ * there is none; a thread of the engine's builds what was missed, and ends what nobody wanted for a
+ * while.
+ */
+#ifndef ENGINE_NESTS_H
+#define ENGINE_NESTS_H
+
+#include "backend/nest.h"
+#include "base/hash.h"
+#include "engine/engine.h"
+
+struct nests *nests_new(struct engine *engine, const struct engine_options *options);
+void nests_free(struct nests *nests);
+
+/* What a nest is for. */
+struct nest_kind {
+        char name[HASH_TEXT_MAX];
+        struct strbuf nest_plan; /* encoded: how nests are built */
+        struct strbuf park_plan; /* encoded: how its interpreter is parked; empty: it is not */
+        struct cgroup_limits limits;
+};
+
+/* The kind of a run: all of its plan but what a nest leaves open, the limits of its group, and the
+ * launcher of its language (or NULL). */
+int nest_kind_make(const struct engine *engine, const struct plan *plan,
+                   const struct cgroup_limits *limits, const char *launcher,
+                   struct nest_kind *ret_kind);
+void nest_kind_done(struct nest_kind *kind);
+
+/* A nest that a run has for itself, until it is given back. */
+struct lodging {
+        struct nest *nest;
+        const struct park *park; /* that its guest comes from, or NULL */
+        void *place;             /* where it goes back to */
+        int connection;          /* owned: to the keeper it was borrowed from, or -1 */
+};
+
+/* False where there is none. In either case the engine sees to it that there will be one. */
+bool nests_take(struct nests *nests, const struct nest_kind *kind, struct lodging *ret_lodging);
+/* Gives it back after a run in it was finished; a nest that is not `clean` is ended. */
+void nests_give(struct nests *nests, const struct lodging *lodging, bool clean);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * A nest: what runs of one kind share, built once. The root with the language's paths, the devices,
+ * the host name, the empty network namespace and the control group stay; each run is hatched into
+ * new pid, mount and ipc namespaces with a /proc, a workspace and a /code of its own, and its death
+ * takes all of that along. One run at a time; nothing of the nest can be written by any of them.
+ *
+ * The nest is the parent of the keepers. It lives in the control group, so that they are born
+ * there, and in the caller's pid namespace, so that a parked interpreter can join them.
+ */
+#include "init/init.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "kernel/mount.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CODE_INODES = 512, CODE_FOLDERS = 33 };
+
+/* A user namespace may mount a /proc only where one is in sight: the caller's is kept below those
+ * that the runs mount over it. */
+static int take_proc(struct init *init)
+{
+        struct sys_mount_attr attr = { .attr_set = SYS_MOUNT_ATTR_NOSUID | SYS_MOUNT_ATTR_NODEV |
+                                                   SYS_MOUNT_ATTR_NOEXEC };
+
+        init->proc_tree = -1;
+        if (!init->plan.user_namespace)
+                return 0;
+        init->proc_tree = sys_open_tree(AT_FDCWD, "/proc",
+                                        SYS_OPEN_TREE_CLONE | SYS_AT_RECURSIVE | O_CLOEXEC);
+        if (init->proc_tree < 0)
+                return -1;
+        return sys_mount_setattr(init->proc_tree, "", AT_EMPTY_PATH | SYS_AT_RECURSIVE, &attr);
+}
+
+static int keep_proc(struct init *init)
+{
+        if (init->proc_tree < 0)
+                return 0;
+        if (mount_attach(init->proc_tree, "/proc") < 0)
+                return -1;
+        fd_close(init->proc_tree);
+        return 0;
+}
+
+static const struct step nest_steps[] = {
+        { STAGE_NETWORK, network_begin, true },
+        { STAGE_USER_MAP, container_map_user, true },
+        { STAGE_PRIVATE, container_make_private, true },
+        { STAGE_PROC, take_proc, true },
+        { STAGE_ROOT, root_make, true },
+        { STAGE_SYSTEM, root_system, true },
+        { STAGE_DEVICES, root_devices, true },
+        { STAGE_WORKSPACE, root_places, true },
+        { STAGE_PROC, keep_proc, true },
+        { STAGE_FILES, root_files, true },
+        { STAGE_PIVOT, container_pivot, true },
+        { STAGE_HOSTNAME, container_set_hostname, false },
+        { STAGE_NETWORK, network_enter, true },
+        { STAGE_GROUP, keeper_enter_groups, true },
+};
+
+/* ---- a run ---- */
+
+static int new_terminals(struct init *init)
+{
+        (void)init;
+        return mount_devpts("dev/pts");
+}
+
+static int make_code(struct init *init)
+{
+        return mount_tmpfs("code", init->plan.root_bytes,
+                           CODE_INODES + init->plan.file_count * CODE_FOLDERS, 0755);
+}
+
+static int close_code(struct init *init)
+{
+        (void)init;
+        return mount(NULL, "code", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+                     NULL);
+}
+
+static const struct step hatch_steps[] = {
+        { STAGE_DEVICES, new_terminals, true },
+        { STAGE_PROC, root_proc, false },
+        { STAGE_WORKSPACE, root_workspace, true },
+        { STAGE_FILES, make_code, true },
+        { STAGE_FILES, root_files, true },
+        { STAGE_FILES, close_code, true },
+        { STAGE_IPC, container_limit_shared_memory, false },
+        { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
+};
+
+/* The keeper of a run, pid 1 of its namespaces. */
+static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, const int *fds)
+{
+        int next = HATCH_FIXED_FDS;
+
+        init->report.seen = 0;
+        init->is_hatched = true;
+        if (dup3(fds[0], HELPER_SOCKET, O_CLOEXEC) < 0)
+                _exit(1); /* nobody could be told */
+        init_decode_plan(init, fds[1], hatch->plan_length);
+        for (int i = 0; i < 3; i++)
+                if (dup3(fds[2 + i], i, 0) < 0)
+                        report_failure(init, STAGE_ORDER, errno);
+        init->park_fd = init->plan.adopts ? fds[next++] : -1;
+        init->join_fds = fds + next;
+        next += init->plan.adopts ? (int)init->plan.join_count : 0;
+        if (next > (int)hatch->fd_count)
+                report_failure(init, STAGE_ORDER, EPROTO);
+        init->file_fds = fds + next;
+        init->file_fd_count = (int)hatch->fd_count - next;
+        if (keeper_tie_to_warden(init, SIGKILL) < 0)
+                report_failure(init, STAGE_NAMESPACES, errno);
+        steps_run(init, hatch_steps, ARRAY_SIZE(hatch_steps));
+        container_send_places(init);
+        if (init->plan.adopts)
+                keeper_adopt(init, fds[1], hatch->plan_length);
+        keeper_run(init);
+}
+
+static pid_t clone_keeper(int *ret_pidfd)
+{
+        struct sys_clone_args args = {
+                .flags = SYS_CLONE_PIDFD | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC,
+                .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+                .exit_signal = SIGCHLD,
+        };
+
+        return sys_clone3(&args);
+}
+
+/* Reports of the nest itself about a run go to whoever ordered it. */
+static void report_to(struct init *init, int socket, enum report_kind kind, const int *fd)
+{
+        init->report.magic = REPORT_MAGIC;
+        init->report.kind = kind;
+        (void)message_send(socket, &init->report, sizeof(init->report), fd, fd != NULL);
+}
+
+/* Until the keeper has ended; whoever ordered the run and went away needs it no longer. */
+static void wait_for(pid_t keeper, int pidfd, int socket, int *ret_status)
+{
+        struct pollfd watched[] = {
+                { .fd = pidfd, .events = POLLIN },
+                { .fd = socket, .events = POLLRDHUP },
+        };
+
+        while (!watched[0].revents) {
+                if (poll(watched, 2, -1) < 0 && errno != EINTR)
+                        break;
+                if (watched[1].revents) {
+                        (void)kill(keeper, SIGKILL); /* our child, not yet waited for */
+                        watched[1].fd = -1;
+                        watched[1].revents = 0;
+                }
+        }
+        (void)waitpid(keeper, ret_status, __WALL);
+}
+
+static void hatch(struct init *init, const struct hatch *order, const int *fds)
+{
+        int pidfd = -1;
+        pid_t keeper = clone_keeper(&pidfd);
+
+        if (keeper == 0)
+                hatch_main(init, order, fds);
+        init->report.sys_errno = errno;
+        init->report.stage = STAGE_NAMESPACES;
+        init->report.keeper_pid = keeper;
+        report_to(init, fds[0], keeper < 0 ? REPORT_FAILED : REPORT_STARTED,
+                  keeper < 0 ? NULL : &pidfd);
+        for (uint32_t i = 1; i < order->fd_count; i++)
+                fd_close(fds[i]);
+        if (keeper > 0)
+                wait_for(keeper, pidfd, fds[0], &init->report.wait_status);
+        fd_close(pidfd);
+        report_to(init, fds[0], REPORT_GONE, NULL);
+        fd_close(fds[0]);
+}
+
+_Noreturn void nest_main(struct init *init)
+{
+        int fds[ORDER_FDS_MAX];
+        struct hatch order;
+        size_t count;
+
+        if (keeper_tie_to_warden(init, SIGKILL) < 0)
+                report_failure(init, STAGE_NAMESPACES, errno);
+        steps_run(init, nest_steps, ARRAY_SIZE(nest_steps));
+        fd_close(init->own_pidfd);
+        /* The keepers' warden is this process. */
+        init->own_pidfd = sys_pidfd_open(getpid());
+        if (init->own_pidfd < 0)
+                report_failure(init, STAGE_NAMESPACES, errno);
+        report_send(init, REPORT_NESTED, NULL, 0);
+        for (;;) {
+                int r = message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX,
+                                        &count);
+
+                if (r <= 0)
+                        _exit(0); /* nobody will order any more */
+                if (order.magic != HATCH_MAGIC || count != order.fd_count ||
+                    count < HATCH_FIXED_FDS)
+                        _exit(1);
+                hatch(init, &order, fds);
+        }
+}

@@ -1,0 +1,335 @@
+"""Warm starts: a run in a container that was ready, as a copy of a parked interpreter, is a run like any other."""
+
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from helpers import leftovers
+
+
+class Keeper:
+    """`sandbox keeper` of one user, and that user's commands, which borrow from it."""
+
+    def __init__(self, sandbox, place, *flags):
+        self.sandbox = sandbox
+        self.socket = place / "keeper/keeper.sock"
+        self.env = {"SANDBOX_KEEPER": str(self.socket)}
+        self.process = sandbox.start("keeper", "--quiet", *flags, env=self.env)
+        deadline = time.monotonic() + 20
+        while not self.socket.exists() and time.monotonic() < deadline and self.process.poll() is None:
+            time.sleep(0.01)
+        assert self.socket.exists(), self.process.communicate()
+
+    def run(self, code, *flags, language="python", **options):
+        return self.sandbox.run_json("-l", language, *flags, "-c", code, env={**self.env, **options.pop("env", {})}, **options)
+
+    def warm_up(self, *flags, language="python", wanted="fork"):
+        """Runs until a run is warm: what was missed is built beside."""
+        deadline = time.monotonic() + 60
+        while self.run("", *flags, language=language)["metrics"]["warm"] != wanted:
+            assert time.monotonic() < deadline, "nothing got warm"
+            time.sleep(0.05)
+        return self
+
+    def warm(self, code, *flags, **options):
+        """A run that must be warm; a nest that is being built anew is waited for."""
+        for _ in range(100):
+            result = self.run(code, *flags, **options)
+            if result["metrics"]["warm"] == "fork":
+                return result
+            time.sleep(0.05)
+        raise AssertionError(f"never warm: {result}")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(20)
+        for stream in (self.process.stdout, self.process.stderr):
+            stream.close()
+
+
+@pytest.fixture(scope="module")
+def keeper(session_program, tmp_path_factory):
+    place = session_program.directory / "warm"
+    place.mkdir(exist_ok=True)
+    session_program.own(place)
+    keeper = Keeper(session_program, place)
+    yield keeper.warm_up()
+    keeper.stop()
+
+
+def test_a_warm_run_says_so(keeper):
+    result = keeper.warm("print(6 * 7)")
+    assert (result["stdout"], result["status"], result["backend"]) == ("42\n", "ok", "container")
+
+
+def test_every_protection_of_a_cold_run_holds_in_a_warm_one(keeper, sandbox):
+    states = [{p["name"]: p["state"] for p in result["protections"]} for result in (keeper.warm("1"), sandbox.python("1"))]
+    assert states[0] == states[1]
+
+
+def test_no_warm_starts_the_language_itself(keeper):
+    result = keeper.run("print(6 * 7)", "--no-warm")
+    assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "none")
+
+
+PROGRAMS = {
+    "hello": "print('hello')",
+    "stderr": "import sys; print('to stderr', file=sys.stderr)",
+    "exit code": "import sys; sys.exit(7)",
+    "exit text": "import sys; print('out'); sys.exit('a reason')",
+    "exit none": "import sys; sys.exit()",
+    "exit large": "import sys; sys.exit(1000)",
+    "hard exit": "import os; print('lost?', flush=True); os._exit(3)",
+    "uncaught": "def f(x):\n    return 1 / x\nprint('before')\nf(0)",
+    "chained": "try:\n    int('x')\nexcept ValueError as e:\n    raise KeyError('k') from e",
+    "group": "raise ExceptionGroup('g', [ValueError(1), KeyError(2)])" if hasattr(__builtins__, "ExceptionGroup") else "raise ValueError",
+    "syntax error": "print(1)\nprint(",
+    "indentation error": "if 1:\nprint(1)",
+    "encoding": "# -*- coding: latin-1 -*-\nprint('ok')",
+    "unicode": "print('h\u00e9llo \u4e16\u754c \U0001f600')",
+    "names": "print(__name__, __file__, __doc__, __package__, __spec__, type(__loader__).__name__, __builtins__.__name__)",
+    "namespace": "print(sorted(n for n in globals() if n != '__annotations__'))",
+    "main module": "import sys; x = 5; print(sys.modules['__main__'].x, sys.modules['__main__'].__dict__ is globals())",
+    "arguments": "import sys; print(sys.argv, sys.path[0])",
+    "pickle": "import pickle\nclass C: pass\nprint(type(pickle.loads(pickle.dumps(C()))).__name__)",
+    "excepthook": "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__)\n1/0",
+    "atexit": "import atexit\natexit.register(print, 'first registered')\natexit.register(print, 'last registered')\nprint('end')",
+    "atexit error": "import atexit\natexit.register(lambda: 1/0)",
+    "thread": "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.05), print('thread done'))).start()\nprint('main done')",
+    "daemon": "import threading, time\nthreading.Thread(target=lambda: time.sleep(60), daemon=True).start()\nprint('done')",
+    "unclosed file": "f = open('out.txt', 'w'); f.write('kept')",
+    "unclosed in a list": "import builtins\nbuiltins.kept = [open('out.txt', 'w')]; builtins.kept[0].write('kept too')",
+    "finalizer": "class C:\n    def __del__(self): print('gone')\nc = C()",
+    "generator": "def g():\n    try:\n        yield 1\n    finally:\n        print('closed')\nx = g(); next(x)",
+    "signal": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+    "abort": "import os; os.abort()",
+    "interrupt": "raise KeyboardInterrupt",
+    "recursion": "import sys\nsys.setrecursionlimit(200)\ndef f(): f()\nf()",
+    "input": "print(input().upper())",
+    "environment": "import os; print(sorted(os.environ.items()))",
+    "putenv": "import os, subprocess; os.environ['A'] = 'b'; subprocess.run(['/bin/sh', '-c', 'echo $A']); os.unsetenv('A')",
+    "child": "import subprocess; print(subprocess.run(['/bin/echo', 'child'], capture_output=True).stdout)",
+    "fork": "import os\npid = os.fork()\nif pid == 0:\n    print('in child', flush=True); os._exit(0)\nos.waitpid(pid, 0); print('in parent')",
+    "multiprocessing": "import multiprocessing as m\nif __name__ == '__main__':\n    with m.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, -2]))",
+    "asyncio": "import asyncio\nasync def f():\n    await asyncio.sleep(0); return 5\nprint(asyncio.run(f()))",
+    "imports": "import json, re, math, datetime, collections, hashlib; print(json.dumps({'a': math.pi}), hashlib.sha256(b'').hexdigest())",
+    "ctypes": "import ctypes, os; print(ctypes.CDLL(None).getpid() == os.getpid())",
+    "identity": "import os; print(os.getpid() > 1, os.getuid(), os.getgid(), os.getcwd(), os.umask(0), os.getsid(0) == os.getpid())",
+    "limits": "import resource as r; print([r.getrlimit(x) for x in (r.RLIMIT_NOFILE, r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_CPU)])",
+    "descriptors": "import os; print(sorted(os.listdir('/proc/self/fd'))[:3], len(os.listdir('/proc/self/fd')))",
+    "signals": "import signal; print([(s.name, str(signal.getsignal(s))[:20]) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)], signal.pthread_sigmask(0, []))",
+    "flags": "import sys; print(sys.flags.isolated, sys.flags.optimize, sys.dont_write_bytecode, sys.stdout.encoding, sys.getfilesystemencoding(), sys.executable)",
+    "locale": "import locale; print(locale.getlocale(), locale.getpreferredencoding())",
+    "inspect": "import inspect\ndef f(): return 1\nprint(inspect.getsource(f))",
+    "broken pipe": "import sys; sys.stdout.close()",
+    "proc": "print(open('/proc/self/comm').read(), open('/proc/1/comm').read())",
+}
+
+
+def comparable(value):
+    """Without addresses, which differ in any two runs, and without the one frame of the launcher that a warm program has above it."""
+    text = re.sub(r"0x[0-9a-f]+", "0x", json.dumps(value))
+    return re.sub(r"repeated \d+ more times", "repeated", text)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_warm_and_cold_give_the_same(keeper, sandbox, name):
+    code = PROGRAMS[name]
+    flags = ["--stdin", "/etc/hostname", "-e", "EXTRA=1", "-t", "20s"]
+    warm, cold = keeper.warm(code, *flags), sandbox.python(code, *flags)
+    for key in ("status", "exit_code", "signal", "stdout", "stderr", "message", "files"):
+        assert comparable(warm[key]) == comparable(cold[key]), (key, warm[key], cold[key])
+
+
+def test_arguments_and_standard_input_arrive(keeper, sandbox):
+    outcome = sandbox.run("-l", "python", "--stdin", "-", "-c", "import sys; print(sys.argv[1:], sys.stdin.read())", "--", "a b", "",
+                          env=keeper.env, input="text")
+    assert outcome.stdout == b"['a b', ''] text\n", outcome
+
+
+def test_variables_that_an_interpreter_reads_when_it_starts_count(keeper):
+    code = "import sys; print(sys.flags.utf8_mode, '/extra' in sys.path)"
+    assert keeper.warm(code)["stdout"] == "0 False\n"
+    assert keeper.warm(code, "-e", "PYTHONPATH=/extra", "-e", "PYTHONUTF8=1")["stdout"] == "1 True\n"
+    assert keeper.warm(code)["stdout"] == "0 False\n"
+
+
+# ---- one run never sees another ----
+
+TRACES = {
+    "a global": ("import builtins; builtins.left = 1", "import builtins; print(hasattr(builtins, 'left'))", "False"),
+    "a patched module": ("import os; os.getcwd = lambda: 'patched'", "import os; print(os.getcwd())", "/workspace"),
+    "a new module": ("import sys, types; sys.modules['left'] = types.ModuleType('left')", "import sys; print('left' in sys.modules)", "False"),
+    "a file": ("open('left', 'w'); open('/tmp/left', 'w'); open('/dev/shm/left', 'w')",
+               "import os; print([os.path.exists(p) for p in ('left', '/tmp/left', '/dev/shm/left')])", "[False, False, False]"),
+    "the environment": ("import os; os.environ['LEFT'] = '1'; os.putenv('LEFT', '1')", "import os; print(os.environ.get('LEFT'))", "None"),
+    "the directory": ("import os; os.chdir('/tmp')", "import os; print(os.getcwd())", "/workspace"),
+    "the mask": ("import os; os.umask(0o777)", "import os; print(oct(os.umask(0)))", "0o22"),
+    "a handler": ("import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN)", "import signal; print(signal.getsignal(signal.SIGUSR1))", "0"),
+    "a limit": ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))",
+                "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 10)", "True"),
+    "a descriptor": ("import os; os.dup2(1, 50)", "import os; print('50' in os.listdir('/proc/self/fd'))", "False"),
+    "shared memory": ("import ctypes; ctypes.CDLL(None).shmget(77, 4096, 0o1666)", "import ctypes; print(ctypes.CDLL(None).shmget(77, 4096, 0o666))", "-1"),
+    "a process": ("import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(60)",
+                  "import os; print(len([p for p in os.listdir('/proc') if p.isdigit()]))", "2"),
+    "a thread": ("import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+                 "import threading; print(threading.active_count())", "1"),
+    "an exit function": ("import atexit; atexit.register(print, 'left')", "print('clean')", "clean"),
+    "a locale": ("import locale; locale.setlocale(locale.LC_ALL, 'C')", "import locale; print(locale.setlocale(locale.LC_CTYPE))", "C.UTF-8"),
+    "an abstract socket": ("import socket, os\ns = socket.socket(socket.AF_UNIX); s.bind('\\0left'); s.listen()",
+                           "import socket\ntry:\n    socket.socket(socket.AF_UNIX).connect('\\0left')\nexcept OSError as e:\n    print(e.errno)", "111"),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_nothing_of_a_run_is_in_the_next(keeper, name):
+    before, after, expected = TRACES[name]
+    for _ in range(3):
+        keeper.warm(before, "-t", "20s")
+        assert keeper.warm(after)["stdout"].strip() == expected
+
+
+RANDOM = {
+    "random": "import random; print(random.random())",
+    "secrets": "import secrets; print(secrets.token_hex())",
+    "uuid4": "import uuid; print(uuid.uuid4())",
+    "urandom": "import os; print(os.urandom(8))",
+    "openssl": "import ssl; print(ssl.RAND_bytes(8))",
+    "tempfile": "import tempfile; print(tempfile.mktemp())",
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_randomness_differs_between_runs(keeper, name):
+    assert len({keeper.warm(RANDOM[name])["stdout"] for _ in range(4)}) == 4
+
+
+def test_many_at_once_do_not_meet(keeper):
+    code = "import os, time; open('own', 'w').write('%d'); time.sleep(.05); print(open('own').read(), os.listdir('.'))"
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        results = list(pool.map(lambda n: keeper.run(code % n), range(36)))
+    assert [r["stdout"] for r in results] == [f"{n} ['own']\n" for n in range(36)], [r for r in results if r["status"] != "ok"]
+
+
+def test_limits_hold_and_a_nest_that_met_one_is_not_used_again(keeper):
+    assert keeper.warm("x = bytearray(300 << 20)", "-m", "100M")["status"] == "memory_limit"
+    assert keeper.warm("import time; time.sleep(60)", "-t", "300ms")["status"] == "timeout"
+    assert keeper.warm("while True: pass", "--cpu-time", "300ms")["status"] == "cpu_limit"
+    assert keeper.warm("print(1)", "-m", "100M")["stdout"] == "1\n"
+
+
+def test_usage_is_this_runs_alone(keeper):
+    keeper.warm("x = bytearray(150 << 20); sum(i for i in range(10 ** 6))")
+    small = keeper.warm("pass")
+    assert small["memory_used"] < 100 << 20
+    assert small["metrics"]["processes_peak"] == 1
+
+
+def test_what_brings_something_of_the_hosts_goes_cold(keeper, sandbox, place):
+    result = keeper.run("print(open('/data/x').read())", "--volume", f"{sandbox.make_file(place / 'x', 'text')}:/data/x")
+    assert (result["stdout"], result["metrics"]["warm"]) == ("text\n", "none")
+
+
+def test_a_program_without_a_parked_interpreter_still_finds_a_container(keeper):
+    assert keeper.run("echo hello", language="shell")["stdout"] == "hello\n"
+
+
+# ---- death ----
+
+def descendants(pid):
+    found = []
+    for line in subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout.splitlines():
+        child, parent, args = line.split(None, 2)
+        if int(parent) == pid:
+            found += [(int(child), args), *descendants(int(child))]
+    return found
+
+
+@pytest.fixture
+def own_keeper(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place)
+    yield keeper.warm_up()
+    keeper.stop()
+
+
+@pytest.mark.parametrize("who", ["interpreter", "helper"])
+def test_a_part_that_dies_costs_warmth_and_no_run(own_keeper, who):
+    for _ in range(3):
+        own_keeper.warm("1")
+        victims = [pid for pid, args in descendants(own_keeper.process.pid) if ("python" in args) == (who == "interpreter")]
+        assert victims
+        for pid in victims:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # It went with one of the others.
+        assert own_keeper.run("print(6 * 7)")["stdout"] == "42\n"
+    assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+
+
+def test_a_killed_keeper_takes_its_runs_along_and_the_next_call_works(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place).warm_up()
+    running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(60)", env=keeper.env)
+    assert running.stdout.read(2) == b"1\n"
+    keeper.process.kill()
+    keeper.stop()
+    out, err = running.communicate(timeout=20)
+    assert running.returncode == 125 and b"ended from outside" in err, (running.returncode, err)
+    assert keeper.run("print(6 * 7)")["stdout"] == "42\n"
+
+
+def test_a_killed_command_ends_its_run_and_the_keeper_lives(own_keeper, sandbox):
+    running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(600)", env=own_keeper.env)
+    assert running.stdout.read(2) == b"1\n"
+    running.kill()
+    running.communicate()
+    assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+
+
+def test_an_interrupted_command_ends_as_always(own_keeper, sandbox):
+    running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(600)", env=own_keeper.env)
+    assert running.stdout.read(2) == b"1\n"
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=20)
+    assert running.returncode == 130
+
+
+def test_an_idle_keeper_ends_by_itself(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place, "--idle", "500ms")
+    assert keeper.process.wait(20) == 0
+    keeper.stop()
+    assert not keeper.socket.exists()
+
+
+def test_two_keepers_do_not_share_a_socket(own_keeper, sandbox):
+    outcome = sandbox.call("keeper", env=own_keeper.env)
+    assert outcome.exit_code == 125 and "a keeper listens on" in outcome.error
+
+
+def test_a_folder_that_others_can_write_is_refused(sandbox, place):
+    (place / "open").mkdir()
+    (place / "open").chmod(0o777)
+    sandbox.own(place / "open")
+    outcome = sandbox.call("keeper", "--socket", str(place / "open/keeper.sock"))
+    assert outcome.exit_code == 125 and "nobody else's to write" in outcome.error
+
+
+@pytest.mark.parametrize("flags", [["--slots", "0"], ["--slots", "x"], ["--idle", "soon"], ["word"]])
+def test_bad_options_of_the_keeper_are_told(sandbox, place, flags):
+    outcome = sandbox.call("keeper", "--socket", str(place / "k/keeper.sock"), *flags)
+    assert outcome.exit_code == 125 and outcome.error.startswith("sandbox: ")
+
+
+def test_another_user_is_not_served(own_keeper, sandbox):
+    if not sandbox.changes_user:
+        pytest.skip("needs root, to be another user as well")
+    outcome = subprocess.run([sandbox.path, "run", "--json", "-l", "python", "-c", "print(1)"], capture_output=True,
+                             env={**sandbox.environment(own_keeper.env), "HOME": "/root"}, check=False)
+    assert json.loads(outcome.stdout)["metrics"]["warm"] == "none"
