@@ -61,7 +61,7 @@ struct request {
         struct request_rules *rules;
         size_t rule_count, rule_capacity;
         bool no_record; /* leave no trace of the run */
-        bool no_warm; /* start the language itself: a fresh process, addresses of its own */
+        bool no_warm;   /* start the language itself: a fresh process, addresses of its own */
 };
 
 void request_init(struct request *req);
