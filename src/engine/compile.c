@@ -88,6 +88,8 @@ static int make_key(const struct passage *passage, const struct language_compile
         hash_update_text(&hash, passage->deps.key);
         hash_update_text(&hash, passage->tool.version);
         r = passage->tool.path[0] ? hash_file(&hash, passage->tool.path) : 0;
+        if (r == 0 && passage->tool.runtime[0])
+                r = hash_file(&hash, passage->tool.runtime);
         if (r == 0 && passage->is_project)
                 r = hash_project(&hash, passage);
         else if (r == 0 && passage->program_data)
