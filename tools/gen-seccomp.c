@@ -184,6 +184,10 @@ static void add_conditional(scmp_filter_ctx ctx)
                 add_one(ctx, SCMP_ACT_ERRNO(EPERM), "clone",
                         SCMP_A0(SCMP_CMP_MASKED_EQ, namespace_flags[i], namespace_flags[i]));
         }
+        /* A sibling instead of a child: the guest's parent is ours, and reaps what it knows. */
+        all |= CLONE_PARENT;
+        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "clone",
+                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_PARENT, CLONE_PARENT));
         add_one(ctx, SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, all, 0));
         /* clone3 stays ENOSYS by default: its flags are behind a pointer that a filter cannot
          * follow, and C libraries fall back to clone. */

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { NEST_BUILD_MS = 30000 };
+enum { NEST_BUILD_MS = 30000, NEST_MEMORY_MOST = 16 << 20, PEAK_OF_A_COPY = 4 };
 
 int nest_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                const struct cgroup_limits *limits, struct nest *nest, struct error *err)
@@ -80,9 +80,12 @@ int nest_hatch(const struct backend *backend, struct nest *nest, const struct pa
         run->kill_signal = SIGKILL;
         run->nest = nest;
         run->group = nest->run.group;
-        /* The nest, the keeper, and for a moment whoever brings the guest. */
-        run->own_processes = park ? 3 : 2;
+        /* The nest and the keeper; and for a moment whoever brings the guest, which a peak of four
+         * does not tell from a second process. */
+        run->own_processes = 2;
         run->peak_before = cgroup_processes_peak(&nest->run.group);
+        if (park && run->peak_before < PEAK_OF_A_COPY)
+                run->peak_before = PEAK_OF_A_COPY;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
         run->socket = pair[0];
@@ -105,7 +108,10 @@ int nest_hatch(const struct backend *backend, struct nest *nest, const struct pa
 
 bool nest_is_empty(struct nest *nest)
 {
-        return cgroup_processes_now(&nest->run.group) <= 1 && cgroup_reset(&nest->run.group);
+        /* What a run left in memory would be the next one's. */
+        return cgroup_processes_now(&nest->run.group) <= 1 &&
+               cgroup_memory_now(&nest->run.group) <= NEST_MEMORY_MOST &&
+               cgroup_reset(&nest->run.group);
 }
 
 bool nest_renew(struct nest *nest, const struct run *run)
@@ -117,6 +123,7 @@ bool nest_renew(struct nest *nest, const struct run *run)
 
 void nest_end(struct nest *nest)
 {
+        run_kill(&nest->run); /* a borrower may hold its socket, too */
         run_finish(&nest->run);
         run_close(&nest->run);
 }

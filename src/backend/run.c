@@ -121,6 +121,8 @@ void run_kill(struct run *run)
                 (void)shutdown(run->socket, SHUT_RDWR);
 }
 
+enum { NEST_END_MS = 10000 }; /* then it is thrown away, and everything with it */
+
 /* The nest reports when the last process of the run is dead, and closes the connection. */
 static void finish_in_nest(struct run *run)
 {
@@ -128,7 +130,8 @@ static void finish_in_nest(struct run *run)
 
         run_kill(run);
         while (!run->is_gone && run->socket >= 0) {
-                int r = poll(&socket, 1, -1) < 0 ? -1 : run_receive(run);
+                int ready = poll(&socket, 1, NEST_END_MS);
+                int r = ready < 0 ? -1 : ready == 0 ? 0 : run_receive(run);
 
                 if (r == 0 || (r < 0 && errno != EINTR && errno != EAGAIN))
                         break;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ struct loan {
 int keeper_connect(const char *path)
 {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
+        const struct timeval patience = { .tv_usec = 500000 };
         AUTO_CLOSE int fd = -1;
         struct ucred peer;
         socklen_t length = sizeof(peer);
@@ -28,6 +30,10 @@ int keeper_connect(const char *path)
                 return -1;
         (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
         fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (fd >= 0) { /* a keeper that does not answer is none */
+                (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+                (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        }
         if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
             getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 || peer.uid != geteuid())
                 return -1;

@@ -9,9 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BORROWERS_MAX = 128, THREAD_STACK = 256 << 10, PLANS_MAX = 1 << 20, LOOK_MS = 1000 };
@@ -56,21 +54,19 @@ static bool is_plan(const char *bytes, size_t length)
 static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *ret_kind)
 {
         uint64_t length = wish->nest_length + wish->park_length;
-        struct stat st;
-        char *bytes;
+        AUTO_FREE char *bytes = NULL;
 
         *ret_kind = (struct nest_kind){ .limits = wish->limits };
         if (wish->nest_length == 0 || wish->nest_length > PLANS_MAX ||
-            wish->park_length > PLANS_MAX || fstat(fd, &st) < 0 || st.st_size < (off_t)length)
+            wish->park_length > PLANS_MAX)
                 return false;
-        bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes == MAP_FAILED)
+        bytes = mem_alloc(length);
+        if (!bytes || pread(fd, bytes, length, 0) != (ssize_t)length)
                 return false;
         memcpy(ret_kind->name, wish->name, sizeof(ret_kind->name));
         ret_kind->name[sizeof(ret_kind->name) - 1] = '\0';
         strbuf_add(&ret_kind->nest_plan, bytes, wish->nest_length);
         strbuf_add(&ret_kind->park_plan, bytes + wish->nest_length, wish->park_length);
-        (void)munmap(bytes, length);
         return !ret_kind->nest_plan.failed && !ret_kind->park_plan.failed &&
                is_plan(ret_kind->nest_plan.data, ret_kind->nest_plan.length) &&
                (wish->park_length == 0 ||

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <sys/stat.h>
+
 enum { TEMPLATE_ROOT_BYTES = 8 << 20 };
 
 /* What a run brings itself, and what is different in each process, does not count. */
@@ -47,47 +49,93 @@ static void encode_nest(const struct plan *plan, struct strbuf *out)
         plan_encode(&template, out);
 }
 
-/* The interpreter starts with what every program of this kind finds, its launcher instead of a
- * program, and the library that stops it. */
+/* What an interpreter reads when it starts, and what its copies therefore share: all of it is part
+ * of the kind. Nothing else of a run's environment reaches it; the launcher sets the rest in each
+ * copy. */
+static const char *const start_variables[] = { "LANG=", "LC_ALL=", "LC_CTYPE=",
+                                               "PYTHONDONTWRITEBYTECODE=", "PYTHONUTF8=" };
+/* Set by the launcher, though an interpreter would read it when it starts. */
+static const char *const launched_variables[] = { "PYTHONPATH=" };
+/* Those that begin so change how a program starts, or what is loaded into it: such a run is
+ * executed. */
+static const char *const cold_variables[] = { "GCONV_PATH=", "GLIBC_",   "LD_",      "LOCPATH=",
+                                              "MALLOC_",     "NLSPATH=", "OPENSSL_", "PYTHON" };
+
+static bool is_among(const char *variable, const char *const *prefixes, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                if (str_has_prefix(variable, prefixes[i]))
+                        return true;
+        return false;
+}
+
+static bool is_start_variable(const char *variable)
+{
+        return is_among(variable, start_variables, ARRAY_SIZE(start_variables));
+}
+
+bool nest_kind_can_park(const struct plan *plan)
+{
+        for (uint32_t i = 0; i < plan->environment_count; i++)
+                if (is_among(plan->environment[i], cold_variables, ARRAY_SIZE(cold_variables)) &&
+                    !is_start_variable(plan->environment[i]) &&
+                    !is_among(plan->environment[i], launched_variables,
+                              ARRAY_SIZE(launched_variables)))
+                        return false;
+        return true;
+}
+
+static int park_environment(const struct engine *engine, const struct plan *plan,
+                            struct strlist *ret_environment)
+{
+        AUTO_STRBUF struct strbuf preload = { 0 }, socket = { 0 };
+
+        for (uint32_t i = 0; i < plan->environment_count; i++)
+                if (is_start_variable(plan->environment[i]) &&
+                    strlist_add(ret_environment, plan->environment[i]) < 0)
+                        return -1;
+        strbuf_addf(&preload, "LD_PRELOAD=%s", engine->park_path);
+        strbuf_addf(&socket, PARK_VARIABLE "=%d:/sandbox/park", PARK_SOCKET);
+        if (preload.failed || socket.failed ||
+            strlist_add(ret_environment, "PATH=/usr/local/bin:/usr/bin:/bin") < 0 ||
+            strlist_add(ret_environment, "HOME=/") < 0 ||
+            strlist_add(ret_environment, preload.data) < 0)
+                return -1;
+        return strlist_add(ret_environment, socket.data);
+}
+
+/* The interpreter with its launcher instead of a program, and the library that stops it. */
 static void encode_park(const struct engine *engine, const struct plan *plan, const char *launcher,
                         struct strbuf *out)
 {
-        AUTO_STRBUF struct strbuf preload = { 0 }, socket = { 0 };
         struct strlist environment = { 0 };
         const char *arguments[] = { plan->arguments[0], "-c", launcher, NULL };
         struct plan park = template_of(plan);
-        bool failed = false;
 
-        strbuf_addf(&preload, "LD_PRELOAD=%s", engine->park_path);
-        strbuf_addf(&socket, PARK_VARIABLE "=%d:/sandbox/park", PARK_SOCKET);
-        for (uint32_t i = 0; i < plan->environment_count && !failed; i++)
-                failed = strlist_add(&environment, plan->environment[i]) < 0;
-        failed = failed || preload.failed || socket.failed ||
-                 strlist_add(&environment, preload.data) < 0 ||
-                 strlist_add(&environment, socket.data) < 0;
+        if (park_environment(engine, plan, &environment) < 0)
+                out->failed = true;
         park.program = plan->arguments[0];
         park.arguments = arguments;
         park.argument_count = 3;
         park.environment = (const char **)environment.items;
         park.environment_count = (uint32_t)environment.count;
         park.mount_count = park.file_count = 0;
-        if (failed)
-                out->failed = true;
-        else
+        if (!out->failed)
                 plan_encode(&park, out);
         strlist_done(&environment);
 }
 
-/* What interpreters read when they start, and so before a run's own environment is known: runs that
- * differ in these have different interpreters. */
-static const char *const start_variables[] = { "LANG", "LC_", "PYTHON" };
-
-static void hash_start_variables(struct hash *hash, const struct plan *plan)
+/* A nest and its interpreter are of the files that they were made from. */
+static void hash_identity(struct hash *hash, const char *path)
 {
-        for (uint32_t i = 0; i < plan->environment_count; i++)
-                for (size_t j = 0; j < ARRAY_SIZE(start_variables); j++)
-                        if (str_has_prefix(plan->environment[i], start_variables[j]))
-                                hash_update_text(hash, plan->environment[i]);
+        struct stat st;
+
+        hash_update_text(hash, path);
+        if (!path || stat(path, &st) < 0)
+                return;
+        hash_update_part(hash, &st.st_ino, sizeof(st.st_ino));
+        hash_update_part(hash, &st.st_size, sizeof(st.st_size));
+        hash_update_part(hash, &st.st_mtim, sizeof(st.st_mtim));
 }
 
 int nest_kind_make(const struct engine *engine, const struct plan *plan,
@@ -106,11 +154,12 @@ int nest_kind_make(const struct engine *engine, const struct plan *plan,
         }
         hash_init(&hash);
         hash_update_part(&hash, ret_kind->nest_plan.data, ret_kind->nest_plan.length);
+        hash_update_part(&hash, ret_kind->park_plan.data ? ret_kind->park_plan.data : "",
+                         ret_kind->park_plan.length);
         hash_update_part(&hash, limits, sizeof(*limits));
-        hash_update_text(&hash, launcher);
-        hash_update_text(&hash, launcher ? plan->arguments[0] : NULL);
-        if (launcher)
-                hash_start_variables(&hash, plan);
+        hash_identity(&hash, engine->init_path);
+        hash_identity(&hash, engine->park_path);
+        hash_identity(&hash, launcher ? plan->arguments[0] : NULL);
         hash_final(&hash, ret_kind->name);
         return 0;
 }

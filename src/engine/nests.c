@@ -260,13 +260,15 @@ static void order_missing(struct nests *nests, struct stock *stock)
 
 static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_lodging)
 {
+        bool has_park = stock->park && !park_is_dead(stock->park);
+
         if (stock->idle_count == 0)
                 return false;
         *ret_lodging = (struct lodging){ .nest = stock->idle[--stock->idle_count],
-                                         .park = stock->park,
+                                         .park = has_park ? stock->park : NULL,
                                          .place = stock,
                                          .connection = -1 };
-        if (stock->park) {
+        if (has_park) {
                 stock->park_users++;
                 nests->stats.forked++;
         }

@@ -28,6 +28,8 @@ int nest_kind_make(const struct engine *engine, const struct plan *plan,
                    const struct cgroup_limits *limits, const char *launcher,
                    struct nest_kind *ret_kind);
 void nest_kind_done(struct nest_kind *kind);
+/* Whether a parked interpreter can stand for one that starts with this environment. */
+bool nest_kind_can_park(const struct plan *plan);
 
 /* A nest that a run has for itself, until it is given back. */
 struct lodging {

@@ -206,12 +206,19 @@ static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
         return fits;
 }
 
+static bool plan_allows_two(const struct passage *passage)
+{
+        return passage->policy.limits.processes >= 2;
+}
+
 /* A launcher stands for the plain way: tool, file, arguments. */
 static const char *launcher_of(const struct passage *passage, const struct plan *plan)
 {
         const struct language *language = passage->language;
         bool plain = plan->argument_count >= 2 && str_equal(plan->arguments[0], passage->tool.path);
 
+        /* Whoever brings the guest is a process too, for a moment. */
+        plain = plain && plan_allows_two(passage) && nest_kind_can_park(plan);
         return plain && str_equal(language->warm, "fork") ? language->launcher : NULL;
 }
 
@@ -233,10 +240,19 @@ static bool borrow_nest(struct engine *engine, const struct nest_kind *kind,
         (void)pthread_mutex_unlock(&engine->lock);
         if (connection < 0)
                 connection = keeper_connect(engine->keeper_path);
-        if (connection >= 0 && keeper_borrow(connection, kind, ret_lodging))
-                return true;
-        fd_close(connection);
-        return false;
+        if (connection < 0 || !keeper_borrow(connection, kind, ret_lodging)) {
+                fd_close(connection);
+                return false;
+        }
+        /* The plan counts on the groups that this process could make itself. */
+        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+                if (engine->site.parent_fds[i] >= 0 &&
+                    (ret_lodging->nest->run.group.dir_fds[i] < 0 ||
+                     ret_lodging->nest->run.group.version != engine->site.version)) {
+                        keeper_give_back(ret_lodging, true);
+                        return false;
+                }
+        return true;
 }
 
 static void give_nest(struct engine *engine, struct lodging *lodging, bool clean)
@@ -303,10 +319,10 @@ static void finish(struct passage *passage, struct attempt *attempt)
 {
         if (run_finish(&attempt->run) > 0)
                 passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
+        run_close(&attempt->run); /* what it pins must be gone before the nest is looked at */
         if (attempt->lodging.nest)
                 give_nest(passage->engine, &attempt->lodging,
                           nest_renew(attempt->lodging.nest, &attempt->run));
-        run_close(&attempt->run);
         mem_free(attempt->host.early);
         attempt->host.early = NULL;
 }

@@ -23,7 +23,9 @@ static void fill_usage(struct watch *watch)
                 usage->cpu_user_us = run->exited.cpu_user_us;
                 usage->cpu_system_us = run->exited.cpu_system_us;
                 usage->io_read_bytes = run->exited.io_read_bytes;
-                usage->io_write_bytes = run->exited.io_write_bytes - run->ready.io_write_bytes;
+                if (run->exited.io_write_bytes >= run->ready.io_write_bytes)
+                        usage->io_write_bytes =
+                                run->exited.io_write_bytes - run->ready.io_write_bytes;
         }
         usage->cpu_us = larger(usage->cpu_user_us + usage->cpu_system_us, watch->cpu_us);
         usage->cpu_us = larger(usage->cpu_us, run->counted.cpu_us);

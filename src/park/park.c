@@ -135,6 +135,28 @@ static void tell_end(int fd, const struct adopt_end *end)
         fd_close(fd);
 }
 
+static uint64_t microseconds(struct timeval time)
+{
+        return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+static void reap(struct guest *guest)
+{
+        struct adopt_end end = { 0 };
+        struct rusage usage = { 0 };
+        int status = 0;
+
+        if (wait4(guest->pid, &status, __WALL, &usage) < 0)
+                end.sys_errno = errno;
+        end.wait_status = status;
+        end.cpu_user_us = microseconds(usage.ru_utime);
+        end.cpu_system_us = microseconds(usage.ru_stime);
+        end.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
+        tell_end(guest->end_fd, &end);
+        fd_close(guest->pidfd);
+        guest->pid = 0;
+}
+
 static struct guest *free_place(void)
 {
         for (int i = 0; i < GUESTS_MAX; i++)
@@ -165,6 +187,10 @@ static bool start_guest(void)
                 *guest = (struct guest){ park.forked, sys_pidfd_open(park.forked),
                                          park.fds[ADOPT_END] };
                 park.fds[ADOPT_END] = -1;
+                if (guest->pidfd < 0) { /* it could not be watched */
+                        (void)kill(guest->pid, SIGKILL);
+                        reap(guest);
+                }
         } else {
                 failed.sys_errno = park.fork_errno;
                 tell_end(fd_take(&park.fds[ADOPT_END]), &failed);
@@ -172,28 +198,6 @@ static bool start_guest(void)
         for (uint32_t i = 0; i < park.order.fd_count; i++)
                 fd_close(park.fds[i]);
         return false;
-}
-
-static uint64_t microseconds(struct timeval time)
-{
-        return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
-}
-
-static void reap(struct guest *guest)
-{
-        struct adopt_end end = { 0 };
-        struct rusage usage = { 0 };
-        int status = 0;
-
-        if (wait4(guest->pid, &status, __WALL, &usage) < 0)
-                end.sys_errno = errno;
-        end.wait_status = status;
-        end.cpu_user_us = microseconds(usage.ru_utime);
-        end.cpu_system_us = microseconds(usage.ru_stime);
-        end.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
-        tell_end(guest->end_fd, &end);
-        fd_close(guest->pidfd);
-        guest->pid = 0;
 }
 
 /* One keeper's wish; whether this process is the guest now. Ends with whom it serves. */

@@ -1,6 +1,7 @@
 """One hostile program: its folder, its expectation, how it is prepared and judged."""
 
 import base64
+import json
 import os
 import pathlib
 import shutil
@@ -152,7 +153,9 @@ class Case:
         except ValueError:
             return ["the answer is not JSON"]
         expect = self.expect
-        everything = (outcome.stdout + outcome.stderr).decode("utf-8", "replace")
+        # What static analysis quotes is the source, which holds both words.
+        told = {key: value for key, value in (result or {}).items() if key != "analysis"}
+        everything = text + json.dumps(told) + outcome.stderr.decode("utf-8", "replace")
         found = [f"said {word}" for word in ("ESCAPED", "UNEXPECTED") if word in everything]
         found += [f"'{what}' was not refused" for what in expect.get("refused", [])
                   if f"REFUSED {what}" not in text]

@@ -241,6 +241,42 @@ def test_a_program_without_a_parked_interpreter_still_finds_a_container(keeper):
     assert keeper.run("echo hello", language="shell")["stdout"] == "hello\n"
 
 
+def test_variables_of_one_run_are_in_no_other(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place)
+    try:
+        for _ in range(2):
+            keeper.run("", "-e", "TOKEN=s3cret")  # the run that has the interpreter parked
+        result = keeper.warm_up().warm("print(open('/proc/self/environ').read(), __import__('os').environ.get('TOKEN'))")
+        assert "s3cret" not in result["stdout"] and result["stdout"].endswith("None\n")
+    finally:
+        keeper.stop()
+
+
+@pytest.mark.parametrize("variable", ["LD_AUDIT=/tmp/x", "PYTHONSTARTUP=/tmp/x", "GLIBC_TUNABLES=x", "PYTHONHOME=/tmp"])
+def test_variables_that_change_how_a_program_starts_are_for_executed_ones(keeper, variable):
+    for _ in range(3):
+        assert keeper.run("print(1)", "-e", variable)["metrics"]["warm"] == "none"
+
+
+def test_a_stopped_keeper_ends_what_runs_in_its_nests(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place).warm_up()
+    running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(60)", env=keeper.env)
+    assert running.stdout.read(2) == b"1\n"
+    keeper.stop()
+    running.communicate(timeout=20)
+    assert running.returncode == 125
+
+
+def test_memory_that_a_run_left_is_not_the_next_ones(keeper):
+    keeper.warm("open('big', 'wb').write(bytes(60 << 20))")
+    assert keeper.warm("pass")["memory_used"] < 40 << 20
+
+
+def test_figures_of_a_warm_run_are_possible(keeper):
+    metrics = keeper.warm("open('x', 'w').write('y' * 1000)")["metrics"]
+    assert 0 <= metrics["io_write_bytes"] < 1 << 40
+
+
 # ---- death ----
 
 def descendants(pid):
