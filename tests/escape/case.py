@@ -16,7 +16,7 @@ from helpers.program import REPOSITORY, SLOWNESS, reachable_by_all, remove_tree
 HERE = pathlib.Path(__file__).resolve().parent
 ATTACKS = pathlib.Path(os.environ.get("SANDBOX_ATTACK_DIR", REPOSITORY / "build/attacks"))
 LANGUAGES = {".py": "python", ".sh": "shell", ".c": "c"}
-DEFAULT_FLAGS = {"-t": "10s", "-m": "128M", "--processes": "32", "--disk": "16M"}
+DEFAULT_FLAGS = {"-t": f"{10 * SLOWNESS:g}s", "-m": "128M", "--processes": "32", "--disk": "16M"}
 KNOWN_KEYS = {"reason", "flags", "expect", "arch", "inherit", "stdin", "setup", "caller_env", "form", "mode",
               "workspace", "max_seconds", "output_max", "kernel_memory"}
 KNOWN_EXPECTATIONS = {"status", "refused", "stdout_contains", "stdout_not_contains", "output_any", "exit_code", "users"}
