@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -31,6 +32,30 @@ void hash_update_text(struct hash *hash, const char *text)
                 hash_update_part(hash, text, strlen(text));
         else
                 hash_update(hash, &(uint64_t){ UINT64_MAX }, sizeof(uint64_t));
+}
+
+void hash_update_words(struct hash *hash, const char *const *words)
+{
+        for (; *words; words++)
+                hash_update_text(hash, *words);
+        hash_update_text(hash, NULL);
+}
+
+int hash_update_identity(struct hash *hash, const char *path)
+{
+        struct stat st;
+        uint64_t identity[5];
+
+        hash_update_text(hash, path);
+        if (stat(path, &st) < 0)
+                return -1;
+        identity[0] = st.st_dev;
+        identity[1] = st.st_ino;
+        identity[2] = (uint64_t)st.st_size;
+        identity[3] = (uint64_t)st.st_mtim.tv_sec;
+        identity[4] = (uint64_t)st.st_mtim.tv_nsec;
+        hash_update_part(hash, identity, sizeof(identity));
+        return 0;
 }
 
 int hash_update_fd(struct hash *hash, int fd)

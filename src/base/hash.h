@@ -20,6 +20,10 @@ void hash_update(struct hash *hash, const void *data, size_t length);
 /* The length, then the bytes; NULL text differs from an empty one. */
 void hash_update_part(struct hash *hash, const void *data, size_t length);
 void hash_update_text(struct hash *hash, const char *text);
+/* A NULL-terminated list, and its end. */
+void hash_update_words(struct hash *hash, const char *const *words);
+/* Which file stands at a path, and in which state: 0, or -1 with errno. */
+int hash_update_identity(struct hash *hash, const char *path);
 /* Everything of an open file from its beginning; 0, or -1 with errno. Moves no offset. */
 int hash_update_fd(struct hash *hash, int fd);
 /* 64 lower-case hexadecimal digits; the hash begins anew only after hash_init(). */

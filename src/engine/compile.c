@@ -32,30 +32,6 @@ struct limits build_limits(const struct passage *passage, const struct language_
 
 /* ---- the key: all that a compiled program comes from ---- */
 
-static void hash_words(struct hash *hash, const char *const *words)
-{
-        for (; *words; words++)
-                hash_update_text(hash, *words);
-        hash_update_text(hash, NULL);
-}
-
-static int hash_file(struct hash *hash, const char *path)
-{
-        struct stat st;
-        uint64_t identity[5];
-
-        if (stat(path, &st) < 0)
-                return -1;
-        identity[0] = st.st_dev;
-        identity[1] = st.st_ino;
-        identity[2] = (uint64_t)st.st_size;
-        identity[3] = (uint64_t)st.st_mtim.tv_sec;
-        identity[4] = (uint64_t)st.st_mtim.tv_nsec;
-        hash_update_text(hash, path);
-        hash_update_part(hash, identity, sizeof(identity));
-        return 0;
-}
-
 static int hash_project(struct hash *hash, const struct passage *passage)
 {
         const struct bundle *sources = &passage->code->sources;
@@ -81,15 +57,15 @@ static int make_key(const struct passage *passage, const struct language_compile
         hash_update_text(&hash, "1"); /* of this form of key */
         hash_update_text(&hash, language->name);
         hash_update_text(&hash, language->file);
-        hash_words(&hash, build->command);
-        hash_words(&hash, build->env);
-        hash_words(&hash, language->env);
+        hash_update_words(&hash, build->command);
+        hash_update_words(&hash, build->env);
+        hash_update_words(&hash, language->env);
         hash_update_text(&hash, build->output);
         hash_update_text(&hash, passage->deps.key);
         hash_update_text(&hash, passage->tool.version);
-        r = passage->tool.path[0] ? hash_file(&hash, passage->tool.path) : 0;
+        r = passage->tool.path[0] ? hash_update_identity(&hash, passage->tool.path) : 0;
         if (r == 0 && passage->tool.runtime[0])
-                r = hash_file(&hash, passage->tool.runtime);
+                r = hash_update_identity(&hash, passage->tool.runtime);
         if (r == 0 && passage->is_project)
                 r = hash_project(&hash, passage);
         else if (r == 0 && passage->program_data)

@@ -135,13 +135,6 @@ static int read_files(struct passage *passage, struct error *err)
 
 /* ---- the key: all that the installed tree comes from ---- */
 
-static void hash_words(struct hash *hash, const char *const *words)
-{
-        for (; *words; words++)
-                hash_update_text(hash, *words);
-        hash_update_text(hash, NULL);
-}
-
 /* Variables of the caller's by which the tool is steered. */
 static void hash_variables(struct hash *hash, const char *const *prefixes)
 {
@@ -158,25 +151,20 @@ static int make_key(struct passage *passage, struct error *err)
         const struct bundle *files = &passage->deps.files;
         const struct strlist *registries = &passage->code->registries;
         struct hash hash;
-        struct stat st;
 
-        if (stat(passage->tool.path, &st) < 0)
-                return error_set_errno(err, "look at '%s'", passage->tool.path);
         hash_init(&hash);
+        if (hash_update_identity(&hash, passage->tool.path) < 0)
+                return error_set_errno(err, "look at '%s'", passage->tool.path);
         hash_update_text(&hash, "1"); /* of this form of key */
         hash_update_text(&hash, language->name);
-        hash_words(&hash, language->deps.registry);
-        hash_words(&hash, language->deps.install.command);
-        hash_words(&hash, language->deps.install.env);
-        hash_words(&hash, language->env);
+        hash_update_words(&hash, language->deps.registry);
+        hash_update_words(&hash, language->deps.install.command);
+        hash_update_words(&hash, language->deps.install.env);
+        hash_update_words(&hash, language->env);
         hash_variables(&hash, language->deps.variables);
         for (size_t i = 0; i < registries->count; i++)
                 hash_update_text(&hash, registries->items[i]);
-        hash_update_text(&hash, passage->tool.path);
         hash_update_text(&hash, passage->tool.version);
-        hash_update_part(&hash, &st.st_ino, sizeof(st.st_ino));
-        hash_update_part(&hash, &st.st_size, sizeof(st.st_size));
-        hash_update_part(&hash, &st.st_mtim, sizeof(st.st_mtim));
         for (size_t i = 0; i < files->count; i++) {
                 hash_update_text(&hash, files->files[i].path);
                 hash_update_part(&hash, &files->files[i].length, sizeof(files->files[i].length));

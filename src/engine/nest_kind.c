@@ -3,8 +3,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#include <sys/stat.h>
-
 enum { TEMPLATE_ROOT_BYTES = 8 << 20 };
 
 /* What a run brings itself, and what is different in each process, does not count. */
@@ -125,19 +123,6 @@ static void encode_park(const struct engine *engine, const struct plan *plan, co
         strlist_done(&environment);
 }
 
-/* A nest and its interpreter are of the files that they were made from. */
-static void hash_identity(struct hash *hash, const char *path)
-{
-        struct stat st;
-
-        hash_update_text(hash, path);
-        if (!path || stat(path, &st) < 0)
-                return;
-        hash_update_part(hash, &st.st_ino, sizeof(st.st_ino));
-        hash_update_part(hash, &st.st_size, sizeof(st.st_size));
-        hash_update_part(hash, &st.st_mtim, sizeof(st.st_mtim));
-}
-
 int nest_kind_make(const struct engine *engine, const struct plan *plan,
                    const struct cgroup_limits *limits, const char *launcher,
                    struct nest_kind *ret_kind)
@@ -157,9 +142,12 @@ int nest_kind_make(const struct engine *engine, const struct plan *plan,
         hash_update_part(&hash, ret_kind->park_plan.data ? ret_kind->park_plan.data : "",
                          ret_kind->park_plan.length);
         hash_update_part(&hash, limits, sizeof(*limits));
-        hash_identity(&hash, engine->init_path);
-        hash_identity(&hash, engine->park_path);
-        hash_identity(&hash, launcher ? plan->arguments[0] : NULL);
+        /* Both are of the files that they were made from; what is missing shows when it is used. */
+        (void)hash_update_identity(&hash, engine->init_path);
+        if (ret_kind->park_plan.length > 0) {
+                (void)hash_update_identity(&hash, engine->park_path);
+                (void)hash_update_identity(&hash, plan->arguments[0]);
+        }
         hash_final(&hash, ret_kind->name);
         return 0;
 }

@@ -27,32 +27,20 @@ enum { PREPARED_FILES_MAX = 200000, LOCK_POLL_MS = 50 };
 
 static const char folder_name[] = "prepared";
 
-static void hash_words(struct hash *hash, const char *const *words)
-{
-        for (; *words; words++)
-                hash_update_text(hash, *words);
-        hash_update_text(hash, NULL);
-}
-
 /* One folder for each state of the tool and each way of readying it. */
 static int name_folder(const struct passage *passage, char name[128])
 {
         const struct language_compile *prepare = &passage->language->prepare;
         char text[HASH_TEXT_MAX];
         struct hash hash;
-        struct stat st;
 
-        if (stat(passage->tool.path, &st) < 0)
-                return -1;
         hash_init(&hash);
-        hash_words(&hash, prepare->command);
-        hash_words(&hash, prepare->env);
-        hash_words(&hash, passage->language->env);
-        hash_update_text(&hash, passage->tool.path);
+        if (hash_update_identity(&hash, passage->tool.path) < 0)
+                return -1;
+        hash_update_words(&hash, prepare->command);
+        hash_update_words(&hash, prepare->env);
+        hash_update_words(&hash, passage->language->env);
         hash_update_text(&hash, passage->tool.version);
-        hash_update_part(&hash, &st.st_ino, sizeof(st.st_ino));
-        hash_update_part(&hash, &st.st_size, sizeof(st.st_size));
-        hash_update_part(&hash, &st.st_mtim, sizeof(st.st_mtim));
         hash_final(&hash, text);
         (void)snprintf(name, 128, "%.60s-%.32s", passage->language->name, text);
         return 0;
