@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -196,6 +197,22 @@ static void hear_all_signals(void)
                 (void)syscall(SYS_rt_sigaction, number, action, NULL, sizeof(uint64_t));
 }
 
+/* What a caller has before others must not be handed on: a guest could hold the CPU or the disk
+ * with it, and a real-time process may not enter a control group. To step back is always allowed.
+ */
+static void lose_priority(void)
+{
+        enum { IOPRIO_CLASS_SHIFT = 13, IOPRIO_CLASS_RT = 1, SCHED_DEADLINE_ = 6 };
+        int policy = sys_sched_getscheduler() & ~SCHED_RESET_ON_FORK;
+
+        if (policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE_)
+                (void)sys_sched_setscheduler(SCHED_OTHER, &(struct sched_param){ 0 });
+        if (sys_ioprio_get() >> IOPRIO_CLASS_SHIFT == IOPRIO_CLASS_RT)
+                (void)sys_ioprio_set(0);
+        if (getpriority(PRIO_PROCESS, 0) < 0)
+                (void)setpriority(PRIO_PROCESS, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
         static struct init init; /* zeroed, and too large for a comfortable stack */
@@ -211,9 +228,7 @@ int main(int argc, char **argv)
         hear_all_signals();
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN); /* a caller's limit is an error with words, not a death */
-        /* A caller with real-time priority must not hand it on: a guest could hold the CPU with it.
-         */
-        (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+        lose_priority();
         umask(0);
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none,

@@ -7,6 +7,7 @@
 #define KERNEL_SYS_H
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,7 @@
 #define SYS_landlock_restrict_self  446
 #endif
 
+#define SYS_IOPRIO_WHO_PROCESS      1
 #define SYS_OPEN_TREE_CLONE         1u
 #define SYS_AT_RECURSIVE            0x8000u
 #define SYS_MOVE_MOUNT_F_EMPTY_PATH 4u
@@ -117,6 +119,27 @@ static inline int sys_pidfd_send_signal(int pidfd, int signal)
 static inline int sys_close_range(unsigned first, unsigned last)
 {
         return (int)syscall(SYS_close_range, first, last, 0);
+}
+
+/* The C library's own functions for these answer "not implemented" (musl), or are not there. */
+static inline int sys_sched_getscheduler(void)
+{
+        return (int)syscall(SYS_sched_getscheduler, 0);
+}
+
+static inline int sys_sched_setscheduler(int policy, const struct sched_param *param)
+{
+        return (int)syscall(SYS_sched_setscheduler, 0, policy, param);
+}
+
+static inline int sys_ioprio_get(void)
+{
+        return (int)syscall(SYS_ioprio_get, SYS_IOPRIO_WHO_PROCESS, 0);
+}
+
+static inline int sys_ioprio_set(int priority)
+{
+        return (int)syscall(SYS_ioprio_set, SYS_IOPRIO_WHO_PROCESS, 0, priority);
 }
 
 static inline int sys_pivot_root(const char *new_root, const char *put_old)

@@ -1,5 +1,6 @@
 """Bad input: one clear line, a hint where there is one, exit 125, and nothing has run."""
 
+import contextlib
 import os
 import resource
 import shutil
@@ -322,3 +323,18 @@ def test_bad_input_leaves_nothing(sandbox, marker):
     for flags in (["-t", "x"], ["--volume", "/no:/x"], ["--workspace", "/no"], ["--policy", "/no"]):
         sandbox.run("-l", "shell", "-c", "true", *flags)
     assert not leftovers.leftovers(before)
+
+
+def in_a_hurry():
+    """Everything before others that this caller can have: as an ordinary user it is nothing."""
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -5)
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+@pytest.mark.parametrize("backend", ["container", "local"])
+def test_a_caller_with_real_time_priority_does_not_hand_it_on(sandbox, backend):
+    ask = "import os; print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0))"
+    outcome = sandbox.run("-l", "python", "--backend", backend, "-c", ask, preexec_fn=in_a_hurry)
+    assert (outcome.exit_code, outcome.stdout) == (0, b"0 0\n"), outcome
