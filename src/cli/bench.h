@@ -8,6 +8,8 @@
 #define CLI_BENCH_H
 
 #include "cli/cli.h"
+#include "base/mem.h"
+#include "base/str.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -17,26 +19,36 @@ enum {
         BENCH_RUNS_DEFAULT = 200,
         BENCH_RUNS_MAX = 10000,
         BENCH_WARM_UP = 5,
-        BENCH_ROWS_MAX = 16,
-        BENCH_SECONDS_MAX = 300,  /* for all rounds together */
+        BENCH_ROWS_MAX = 48,
+        BENCH_FIGURES_MAX = 16,
+        BENCH_SECONDS_MAX = 600,  /* for all rounds together */
+        BENCH_ROW_SECONDS = 20,   /* for one row; a slow one gets fewer rounds */
         BENCH_CHILD_SECONDS = 30, /* for one process */
         BENCH_ID_MAX = 48,
+        BENCH_SLOTS = 4, /* containers kept ready: the keeper's default */
 };
+
+/* Which environment a process gets: without any keeper, or with ours. */
+enum bench_surroundings { BENCH_ALONE, BENCH_WITH_KEEPER, BENCH_SURROUNDINGS };
 
 /* Where things are. */
 struct bench {
-        sbx_engine *engine;
+        sbx_engine *engine;      /* starts everything cold */
+        sbx_engine *warm_engine; /* NULL until a row wants it */
+        sbx_policy *policy;      /* the same; for rows that name a profile, which is one */
+        struct strlist environments[BENCH_SURROUNDINGS];
         char self[PATH_MAX];  /* this program */
         char hello[PATH_MAX]; /* the static program that is run */
         int hello_fd;         /* owned: it, open */
         char *hello_code;     /* owned: its bytes */
         size_t hello_length;
         char directory[PATH_MAX]; /* temporary; removed at the end */
+        char socket[PATH_MAX];    /* of our keeper */
+        pid_t keeper;             /* 0: not started */
         char id[BENCH_ID_MAX];    /* of the container to come */
         unsigned sequence;
 };
 
-struct bench_row;
 /* One line of the table. */
 struct bench_row_kind {
         const char *name; /* for --only and JSON */
@@ -44,8 +56,13 @@ struct bench_row_kind {
         const char *tool;           /* program that must be installed, or NULL */
         const char *language;       /* the tool is what this language runs with; or NULL */
         const char *baseline;       /* name of the row it is compared with */
-        const char *const *command; /* with {self}, {hello}, {dir}, {tool}, {id}; or NULL: `call` */
-        int (*call)(struct bench *bench, struct error *err);
+        const char *const *command; /* with {self}, {hello}, {dir}, {tool}, {id}; NULL: the library
+                                       runs `code` of `language`, or the static program */
+        const char *code;
+        const char *profile; /* a built-in policy of the library's run, or NULL */
+        bool is_warm;        /* it is measured only where it does start warm */
+        enum bench_surroundings surroundings;
+        bool compares; /* one of another sandbox, for --compare */
         int (*prepare)(struct bench *bench, const char *tool, struct error *err); /* or NULL */
         void (*finish)(struct bench *bench, const char *tool);                    /* or NULL */
 };
@@ -53,14 +70,34 @@ struct bench_row_kind {
 struct bench_row {
         const struct bench_row_kind *kind;
         char tool[PATH_MAX]; /* where it was found, or empty */
-        bool chosen;         /* by --only */
+        bool chosen;         /* by --only and --compare */
         bool measured;
         char reason[256];  /* why it was not measured */
-        uint64_t *samples; /* owned; ns */
+        uint64_t *samples; /* owned; ns, in the order of the rounds */
         size_t sample_count;
+        size_t cold_count; /* of a warm row: samples that did not start warm */
+        uint64_t spent_ns;
         uint64_t median_ns;
         uint64_t p99_ns;
         double ratio; /* to the baseline; 0: none */
+};
+
+/* What is no row: a rate, a size, a worst case. */
+enum bench_unit { BENCH_BYTES_PER_SECOND, BENCH_RUNS_PER_SECOND, BENCH_SECONDS, BENCH_BYTES };
+struct bench_figure {
+        const char *name;
+        const char *title;
+        enum bench_unit unit;
+        bool chosen, measured;
+        char reason[256];
+        double value;
+};
+
+struct bench_all {
+        struct bench_row rows[BENCH_ROWS_MAX];
+        size_t row_count;
+        struct bench_figure figures[BENCH_FIGURES_MAX];
+        size_t figure_count;
 };
 
 /* bench_tools.c: finding and preparing. */
@@ -70,6 +107,11 @@ void bench_close(struct bench *bench);
 bool bench_find_tool(const char *name, char path[PATH_MAX]);
 /* The interpreter that the engine takes for a language, so that like is compared with like. */
 bool bench_find_interpreter(struct bench *bench, const char *language, char path[PATH_MAX]);
+/* A file below the temporary directory; one that is there already is left as it is. */
+int bench_write(struct bench *bench, const char *path, mode_t mode, const void *data, size_t length,
+                struct error *err);
+
+/* bench_others.c: what other sandboxes want to find. */
 /* Makes a minimal OCI bundle below the temporary directory. */
 int bench_prepare_bundle(struct bench *bench, const char *tool, struct error *err);
 int bench_prepare_isolate(struct bench *bench, const char *tool, struct error *err);
@@ -77,35 +119,81 @@ void bench_finish_isolate(struct bench *bench, const char *tool);
 
 /* bench_spawn.c: one process, timed. `argv` is NULL-terminated; its stdout goes to `stdout_fd`, or
  * to /dev/null where that is -1. */
-int bench_spawn(char *const *argv, int stdout_fd, pid_t *ret_pid, struct error *err);
+int bench_spawn(char *const *argv, char *const *environment, int stdout_fd, pid_t *ret_pid,
+                struct error *err);
 /* Fails where it does not exit with 0, or takes longer than BENCH_CHILD_SECONDS since the spawn. */
 int bench_wait(pid_t pid, const char *what, struct error *err);
 /* Fills in the words in braces and runs it. */
-int bench_command(struct bench *bench, const char *const *command, const char *tool, int stdout_fd,
-                  pid_t *ret_pid, struct error *err);
+int bench_command(struct bench *bench, const char *const *command, const char *tool,
+                  enum bench_surroundings surroundings, int stdout_fd, pid_t *ret_pid,
+                  struct error *err);
+
+/* bench_kinds.c: the rows there are. */
+extern const struct bench_row_kind bench_kinds[];
+extern const size_t bench_kind_count;
 
 /* bench_rows.c */
-/* The rows that `only` names (NULL: all); their count, or 0 with an error. */
-size_t bench_rows_init(struct bench_row rows[BENCH_ROWS_MAX], const char *only, struct error *err);
+/* The rows that `only` names (NULL: all, those of other sandboxes with `compare` alone); their
+ * count, or 0 with an error. */
+size_t bench_rows_init(struct bench_row rows[BENCH_ROWS_MAX], const char *only, bool compare,
+                       struct error *err);
 void bench_rows_done(struct bench_row *rows, size_t count);
 int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count, unsigned runs,
                        struct error *err);
 const struct bench_row *bench_rows_find(const struct bench_row *rows, size_t count,
                                         const char *name);
+/* Whether `name` is one of the words of a list separated by commas; a missing list has all. */
+bool bench_is_listed(const char *list, const char *name);
+
+/* bench_warm.c: what is kept warm. */
+/* One run by the library of what a row names; the result must be freed. */
+int bench_call(struct bench *bench, const struct bench_row_kind *kind, sbx_result **ret_result,
+               struct error *err);
+/* Readies the engine or the keeper of a warm row, and runs until a run is warm. */
+int bench_warm_up(struct bench *bench, const struct bench_row_kind *kind, struct error *err);
+bool bench_is_warm(const sbx_result *result);
+/* Starts the private keeper, once. */
+int bench_start_keeper(struct bench *bench, struct error *err);
+void bench_end_keeper(struct bench *bench);
 
 /* bench_stats.c */
-/* Sorts the samples and fills median, p99; then the ratios. */
-void bench_stats_fill(struct bench_row *rows, size_t count);
+/* Fills median and p99; then the ratios. */
+int bench_stats_fill(struct bench_row *rows, size_t count, struct error *err);
+/* The smallest sample that at least `percent` of all do not exceed. */
+uint64_t bench_percentile(const uint64_t *sorted, size_t count, size_t percent);
+int bench_compare_ns(const void *a, const void *b);
 
-/* bench_stream.c: bytes a second of a contained program's output. */
-struct bench_stream {
-        const char *name; /* "pipe", "file" */
-        const char *title;
-        bool measured;
-        char reason[256];
-        double bytes_per_second; /* the median of some */
+/* bench_figures.c: everything beside the rows. */
+size_t bench_figures_init(struct bench_figure figures[BENCH_FIGURES_MAX], const char *only);
+void bench_figures_measure(struct bench *bench, struct bench_figure *figures, size_t count);
+/* The names that --only takes for them. */
+void bench_figures_words(struct strbuf *names);
+
+/* Each measures one group of figures: bench_stream.c bytes a second of a contained program's output
+ * into a pipe and a file; bench_load.c runs a second of two clients, bare and warm, and the slowest
+ * of a hundred at once; bench_memory.c what waits. The figures are in the order of the table. */
+int bench_measure_streams(struct bench *bench, struct bench_figure *figures, struct error *err);
+int bench_measure_rates(struct bench *bench, struct bench_figure *figures, struct error *err);
+int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struct error *err);
+int bench_measure_memory(struct bench *bench, struct bench_figure *figures, struct error *err);
+
+/* bench_report.c */
+int bench_print(const struct cli *cli, const struct bench_all *all, bool json, struct error *err);
+/* Every sample, in the order of the rounds, as JSON. */
+int bench_write_raw(const struct bench_all *all, const char *path, struct error *err);
+
+/* bench_bars.c: what we hold ourselves to. */
+struct bench_bar {
+        const char *what;
+        const char *value; /* a row, whose median it is, or a figure */
+        const char *over;  /* it is divided by; NULL: by nothing */
+        bool at_least;     /* the bound is a minimum */
+        double bound;
 };
-enum { BENCH_STREAMS = 2 };
-void bench_stream_measure(struct bench *bench, struct bench_stream streams[BENCH_STREAMS]);
+extern const struct bench_bar bench_bars[];
+extern const size_t bench_bar_count;
+/* The figure a bar is about; false where it was not measured. */
+bool bench_bar_value(const struct bench_all *all, const struct bench_bar *bar, double *ret_value);
+bool bench_bar_is_met(const struct bench_bar *bar, double value);
 
 #endif

@@ -7,112 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With `code` NULL, the static program's file is handed on. */
-static int run_in_library(struct bench *bench, const char *language, const char *code,
-                          struct error *err)
-{
-        AUTO_REQUEST sbx_request *req = sbx_request_new(language, code);
-        AUTO_RESULT sbx_result *result = NULL;
-        sbx_error *failure = NULL;
-
-        if (!req)
-                return error_set_nomem(err);
-        if ((!code && sbx_request_set_code_fd(req, bench->hello_fd, &failure) < 0) ||
-            sbx_request_set(req, "backend", "container", &failure) < 0)
-                return report_take(err, failure);
-        result = sbx_run(bench->engine, req, &failure);
-        if (!result)
-                return report_take(err, failure);
-        if (!sbx_result_success(result))
-                return error_set(err, SBX_ESYSTEM, "%s: %s", sbx_result_status(result),
-                                 sbx_result_message(result) ? sbx_result_message(result)
-                                                            : "no message");
-        return 0;
-}
-
-static int call_library(struct bench *bench, struct error *err)
-{
-        return run_in_library(bench, NULL, NULL, err);
-}
-
-static int call_python_library(struct bench *bench, struct error *err)
-{
-        return run_in_library(bench, "python", "pass", err);
-}
-
-#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static const struct bench_row_kind kinds[] = {
-        { .name = "bare",
-          .title = "static program, bare fork+exec",
-          .baseline = "bare",
-          .command = COMMAND("{hello}") },
-        { .name = "sandbox",
-          .title = "the same, sandbox run, cold",
-          .baseline = "bare",
-          .command = COMMAND("{self}", "run", "--backend", "container", "--quiet", "{hello}") },
-        { .name = "library",
-          .title = "the same, sbx_run in this process",
-          .baseline = "bare",
-          .call = call_library },
-        { .name = "bwrap",
-          .title = "the same, bwrap --unshare-all",
-          .tool = "bwrap",
-          .baseline = "bare",
-          .command =
-                  COMMAND("{tool}", "--unshare-all", "--ro-bind", "{hello}", "/hello", "/hello") },
-        { .name = "isolate",
-          .title = "the same, isolate --run",
-          .tool = "isolate",
-          .baseline = "bare",
-          .command = COMMAND("{tool}", "--silent", "--dir=/bench={dir}", "--run", "--",
-                             "/bench/hello"),
-          .prepare = bench_prepare_isolate,
-          .finish = bench_finish_isolate },
-        { .name = "crun",
-          .title = "the same, crun run",
-          .tool = "crun",
-          .baseline = "bare",
-          .command = COMMAND("{tool}", "--root", "{dir}/crun", "run", "--bundle", "{dir}/bundle",
-                             "{id}"),
-          .prepare = bench_prepare_bundle },
-        { .name = "runc",
-          .title = "the same, runc run",
-          .tool = "runc",
-          .baseline = "bare",
-          .command = COMMAND("{tool}", "--root", "{dir}/runc", "run", "--bundle", "{dir}/bundle",
-                             "{id}"),
-          .prepare = bench_prepare_bundle },
-        { .name = "firejail",
-          .title = "the same, firejail --net=none",
-          .tool = "firejail",
-          .baseline = "bare",
-          .command = COMMAND("{tool}", "--quiet", "--noprofile", "--net=none", "{hello}") },
-        { .name = "python-bare",
-          .title = "python3 -c pass, bare",
-          .language = "python",
-          .baseline = "python-bare",
-          .command = COMMAND("{tool}", "-c", "pass") },
-        { .name = "python",
-          .title = "the same, sandbox run",
-          .language = "python",
-          .baseline = "python-bare",
-          .command = COMMAND("{self}", "run", "--backend", "container", "--quiet", "--lang",
-                             "python", "--code", "pass") },
-        { .name = "python-library",
-          .title = "the same, sbx_run in this process",
-          .language = "python",
-          .baseline = "python-bare",
-          .call = call_python_library },
-};
-
-_Static_assert(ARRAY_SIZE(kinds) <= BENCH_ROWS_MAX, "every row has its place");
-
-/* Whether `name` is one of the words of a list separated by commas. */
-static bool is_listed(const char *list, const char *name)
+bool bench_is_listed(const char *list, const char *name)
 {
         size_t length = strlen(name);
 
+        if (!list)
+                return true;
         for (const char *p = list; *p; p += strspn(p, ",")) {
                 size_t word = strcspn(p, ",");
 
@@ -128,9 +28,9 @@ static int check_words(const char *only, struct error *err)
         AUTO_STRBUF struct strbuf names = { 0 };
         int r;
 
-        strbuf_adds(&names, "stream");
-        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-                strbuf_addf(&names, ",%s", kinds[i].name);
+        bench_figures_words(&names);
+        for (size_t i = 0; i < bench_kind_count; i++)
+                strbuf_addf(&names, ",%s", bench_kinds[i].name);
         if (names.failed)
                 return error_set_nomem(err);
         for (const char *p = only; *p; p += strspn(p, ",")) {
@@ -138,7 +38,7 @@ static int check_words(const char *only, struct error *err)
                 char word[32];
 
                 (void)snprintf(word, sizeof(word), "%.*s", (int)length, p);
-                if (length >= sizeof(word) || !is_listed(names.data, word)) {
+                if (length >= sizeof(word) || !bench_is_listed(names.data, word)) {
                         r = error_set(err, SBX_EINVAL, "option '--only': no such row '%s'", word);
                         error_hint(err, "the rows are %s", names.data);
                         return r;
@@ -148,19 +48,21 @@ static int check_words(const char *only, struct error *err)
         return 0;
 }
 
-size_t bench_rows_init(struct bench_row rows[BENCH_ROWS_MAX], const char *only, struct error *err)
+size_t bench_rows_init(struct bench_row rows[BENCH_ROWS_MAX], const char *only, bool compare,
+                       struct error *err)
 {
         if (only && check_words(only, err) < 0)
                 return 0;
-        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        for (size_t i = 0; i < bench_kind_count; i++) {
                 struct bench_row *row = &rows[i];
 
-                *row = (struct bench_row){ .kind = &kinds[i] };
-                row->chosen = !only || is_listed(only, kinds[i].name);
+                *row = (struct bench_row){ .kind = &bench_kinds[i] };
+                row->chosen = only ? bench_is_listed(only, bench_kinds[i].name)
+                                   : compare || !bench_kinds[i].compares;
                 if (!row->chosen)
                         (void)snprintf(row->reason, sizeof(row->reason), "not chosen");
         }
-        return ARRAY_SIZE(kinds);
+        return bench_kind_count;
 }
 
 void bench_rows_done(struct bench_row *rows, size_t count)
@@ -178,24 +80,31 @@ const struct bench_row *bench_rows_find(const struct bench_row *rows, size_t cou
         return NULL;
 }
 
+static int run_command(struct bench *bench, const struct bench_row *row, struct error *err)
+{
+        pid_t pid;
+        int r = bench_command(bench, row->kind->command, row->tool, row->kind->surroundings, -1,
+                              &pid, err);
+
+        return r < 0 ? r : bench_wait(pid, row->kind->name, err);
+}
+
 static int measure_once(struct bench *bench, struct bench_row *row, uint64_t *ret_ns,
                         struct error *err)
 {
+        AUTO_RESULT sbx_result *result = NULL;
         uint64_t start;
-        pid_t pid;
         int r;
 
         (void)snprintf(bench->id, sizeof(bench->id), "sandbox-bench-%ld-%u", (long)getpid(),
                        bench->sequence++);
         start = clock_now_ns();
-        if (row->kind->call) {
-                r = row->kind->call(bench, err);
-        } else {
-                r = bench_command(bench, row->kind->command, row->tool, -1, &pid, err);
-                if (r == 0)
-                        r = bench_wait(pid, row->kind->name, err);
-        }
+        r = row->kind->command ? run_command(bench, row, err)
+                               : bench_call(bench, row->kind, &result, err);
         *ret_ns = clock_now_ns() - start;
+        row->spent_ns += *ret_ns;
+        if (result && row->kind->is_warm && !bench_is_warm(result))
+                row->cold_count++;
         return r;
 }
 
@@ -222,10 +131,14 @@ static void warm_up(struct bench *bench, struct bench_row *row)
                 return;
         if (row->kind->prepare)
                 r = row->kind->prepare(bench, row->tool, &err);
+        if (r == 0 && row->kind->is_warm)
+                r = bench_warm_up(bench, row->kind, &err);
         for (int i = 0; i < BENCH_WARM_UP && r == 0; i++)
                 r = measure_once(bench, row, &ns, &err);
         if (r < 0)
                 (void)snprintf(row->reason, sizeof(row->reason), "failed: %.240s", err.message);
+        row->cold_count = 0;
+        row->spent_ns = 0;
 }
 
 static void measure_round(struct bench *bench, struct bench_row *rows, size_t count)
@@ -234,7 +147,7 @@ static void measure_round(struct bench *bench, struct bench_row *rows, size_t co
                 struct error err = { 0 };
                 uint64_t ns;
 
-                if (*rows[i].reason)
+                if (*rows[i].reason || rows[i].spent_ns > BENCH_ROW_SECONDS * UINT64_C(1000000000))
                         continue;
                 if (measure_once(bench, &rows[i], &ns, &err) == 0)
                         rows[i].samples[rows[i].sample_count++] = ns;
@@ -263,6 +176,5 @@ int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count
         for (size_t i = 0; i < count; i++)
                 if (rows[i].kind->finish && *rows[i].tool && rows[i].chosen)
                         rows[i].kind->finish(bench, rows[i].tool);
-        bench_stats_fill(rows, count);
-        return 0;
+        return bench_stats_fill(rows, count, err);
 }

@@ -21,8 +21,9 @@ static void wake(int number)
         (void)number; /* its arrival ends waitpid(), that is all */
 }
 
-static int spawn_prepared(char *const *argv, int stdout_fd, posix_spawn_file_actions_t *actions,
-                          posix_spawnattr_t *attributes, pid_t *ret_pid)
+static int spawn_prepared(char *const *argv, char *const *environment, int stdout_fd,
+                          posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
+                          pid_t *ret_pid)
 {
         sigset_t defaults;
         int failed;
@@ -41,11 +42,12 @@ static int spawn_prepared(char *const *argv, int stdout_fd, posix_spawn_file_act
         if (!failed)
                 failed = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
         if (!failed)
-                failed = posix_spawn(ret_pid, argv[0], actions, attributes, argv, environ);
+                failed = posix_spawn(ret_pid, argv[0], actions, attributes, argv, environment);
         return failed;
 }
 
-int bench_spawn(char *const *argv, int stdout_fd, pid_t *ret_pid, struct error *err)
+int bench_spawn(char *const *argv, char *const *environment, int stdout_fd, pid_t *ret_pid,
+                struct error *err)
 {
         const struct sigaction action = { .sa_handler = wake };
         posix_spawn_file_actions_t actions;
@@ -60,7 +62,7 @@ int bench_spawn(char *const *argv, int stdout_fd, pid_t *ret_pid, struct error *
                 return error_set_nomem(err);
         }
         (void)alarm(BENCH_CHILD_SECONDS);
-        failed = spawn_prepared(argv, stdout_fd, &actions, &attributes, ret_pid);
+        failed = spawn_prepared(argv, environment, stdout_fd, &actions, &attributes, ret_pid);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&actions);
         if (failed) {
@@ -128,8 +130,9 @@ static void expand(const struct bench *bench, const char *word, const char *tool
         }
 }
 
-int bench_command(struct bench *bench, const char *const *command, const char *tool, int stdout_fd,
-                  pid_t *ret_pid, struct error *err)
+int bench_command(struct bench *bench, const char *const *command, const char *tool,
+                  enum bench_surroundings surroundings, int stdout_fd, pid_t *ret_pid,
+                  struct error *err)
 {
         struct strlist argv = { 0 };
         int r = 0;
@@ -142,7 +145,8 @@ int bench_command(struct bench *bench, const char *const *command, const char *t
                         r = error_set_nomem(err);
         }
         if (r == 0)
-                r = bench_spawn(argv.items, stdout_fd, ret_pid, err);
+                r = bench_spawn(argv.items, bench->environments[surroundings].items, stdout_fd,
+                                ret_pid, err);
         strlist_done(&argv);
         return r;
 }

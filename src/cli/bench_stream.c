@@ -59,7 +59,7 @@ static int stream_pipe(struct bench *bench, struct error *err)
                 return error_set_errno(err, "make pipe");
         reader = ends[0];
         (void)fcntl(reader, F_SETPIPE_SZ, PIPE_BYTES); /* an ordinary size does as well */
-        r = bench_command(bench, command, "", ends[1], &pid, err);
+        r = bench_command(bench, command, "", BENCH_ALONE, ends[1], &pid, err);
         fd_close(ends[1]);
         if (r < 0)
                 return r;
@@ -91,7 +91,7 @@ static int stream_file(struct bench *bench, struct error *err)
         if (fd < 0)
                 return error_set_errno(err, "make '%s'", path);
         (void)unlink(path); /* gone with the descriptor, also when we are killed */
-        r = bench_command(bench, command, "", fd, &pid, err);
+        r = bench_command(bench, command, "", BENCH_ALONE, fd, &pid, err);
         if (r == 0)
                 r = bench_wait(pid, "stream", err);
         if (r < 0)
@@ -100,20 +100,16 @@ static int stream_file(struct bench *bench, struct error *err)
         return check_total(end < 0 ? 0 : (uint64_t)end, err);
 }
 
-static void measure(struct bench *bench, struct bench_stream *stream,
-                    int (*once)(struct bench *bench, struct error *err))
+static int measure(struct bench *bench, struct bench_figure *figure,
+                   int (*once)(struct bench *bench, struct error *err), struct error *err)
 {
         double rates[REPEATS];
-        struct error err = { 0 };
 
         for (int i = 0; i < REPEATS; i++) {
                 uint64_t start = clock_now_ns();
 
-                if (run_signals_caught() || once(bench, &err) < 0) {
-                        (void)snprintf(stream->reason, sizeof(stream->reason), "failed: %.240s",
-                                       err.message);
-                        return;
-                }
+                if (run_signals_caught() || once(bench, err) < 0)
+                        return SBX_ESYSTEM;
                 rates[i] = (double)STREAM_BYTES * 1e9 / (double)(clock_now_ns() - start);
                 /* Insertion keeps them in order; the one in the middle is the median. */
                 for (int j = i; j > 0 && rates[j] < rates[j - 1]; j--) {
@@ -123,16 +119,14 @@ static void measure(struct bench *bench, struct bench_stream *stream,
                         rates[j] = larger;
                 }
         }
-        stream->measured = true;
-        stream->bytes_per_second = rates[REPEATS / 2];
+        figure->measured = true;
+        figure->value = rates[REPEATS / 2];
+        return 0;
 }
 
-void bench_stream_measure(struct bench *bench, struct bench_stream streams[BENCH_STREAMS])
+int bench_measure_streams(struct bench *bench, struct bench_figure *figures, struct error *err)
 {
-        streams[0] =
-                (struct bench_stream){ .name = "pipe", .title = "1 GiB of output into a pipe" };
-        streams[1] =
-                (struct bench_stream){ .name = "file", .title = "1 GiB of output into a file" };
-        measure(bench, &streams[0], stream_pipe);
-        measure(bench, &streams[1], stream_file);
+        int r = measure(bench, &figures[0], stream_pipe, err);
+
+        return r < 0 ? r : measure(bench, &figures[1], stream_file, err);
 }

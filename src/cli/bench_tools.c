@@ -59,6 +59,30 @@ static int read_hello(struct bench *bench, struct error *err)
                            &bench->hello_length, err);
 }
 
+/* What is measured gets our environment, but for the keeper: no other than the bench's own is
+ * asked. */
+static int make_environments(struct bench *bench, struct error *err)
+{
+        AUTO_STRBUF struct strbuf ours = { 0 };
+        const char *keepers[BENCH_SURROUNDINGS] = { "SANDBOX_KEEPER=off" };
+
+        strbuf_addf(&ours, "SANDBOX_KEEPER=%s", bench->socket);
+        keepers[BENCH_WITH_KEEPER] = ours.data;
+        if (ours.failed)
+                return error_set_nomem(err);
+        for (int i = 0; i < BENCH_SURROUNDINGS; i++) {
+                struct strlist *list = &bench->environments[i];
+
+                for (char **variable = environ; *variable; variable++)
+                        if (!str_has_prefix(*variable, "SANDBOX_KEEPER=") &&
+                            strlist_add(list, *variable) < 0)
+                                return error_set_nomem(err);
+                if (strlist_add(list, keepers[i]) < 0)
+                        return error_set_nomem(err);
+        }
+        return 0;
+}
+
 /* Runs that are measured are recorded like all others, because that is part of what they cost; but
  * not among the records of the user. The engine is made once its place is known. */
 static int record_aside(struct bench *bench, struct error *err)
@@ -66,8 +90,10 @@ static int record_aside(struct bench *bench, struct error *err)
         char state[sizeof(bench->directory) + 16];
 
         (void)snprintf(state, sizeof(state), "%s/state", bench->directory);
-        if (setenv("SANDBOX_STATE_DIR", state, 1) < 0)
+        if (setenv("SANDBOX_STATE_DIR", state, 1) < 0 || unsetenv("SANDBOX_WARM_WAIT") < 0)
                 return error_set_errno(err, "set SANDBOX_STATE_DIR");
+        if (make_environments(bench, err) < 0)
+                return SBX_ENOMEM;
         return setup_engine(NULL, false, &bench->engine, err);
 }
 
@@ -96,6 +122,9 @@ int bench_open(struct bench *bench, struct error *err)
         if (!mkdtemp(directory))
                 return error_set_errno(err, "make temporary directory '%s'", directory);
         (void)memcpy(bench->directory, directory, sizeof(directory));
+        if (snprintf(bench->socket, sizeof(bench->socket), "%s/keeper/keeper.sock", directory) >=
+            (int)sizeof(bench->socket))
+                return error_set(err, SBX_EINVAL, "TMPDIR is too long");
         return record_aside(bench, err);
 }
 
@@ -107,12 +136,17 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
 
 void bench_close(struct bench *bench)
 {
+        bench_end_keeper(bench);
+        sbx_engine_free(bench->warm_engine);
+        sbx_policy_free(bench->policy);
         if (*bench->directory)
                 (void)nftw(bench->directory, remove_entry, TREE_DEPTH,
                            FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
         sbx_engine_free(bench->engine);
         mem_free(bench->hello_code);
         fd_close(bench->hello_fd);
+        for (int i = 0; i < BENCH_SURROUNDINGS; i++)
+                strlist_done(&bench->environments[i]);
 }
 
 static bool is_program(const char *path)
@@ -162,72 +196,18 @@ bool bench_find_interpreter(struct bench *bench, const char *language, char path
         return *path != '\0';
 }
 
-/* What `runc spec` would write, cut down to what the program needs. */
-static const char bundle_config[] =
-        "{\"ociVersion\":\"1.0.2\",\"hostname\":\"bench\","
-        "\"process\":{\"terminal\":false,\"user\":{\"uid\":0,\"gid\":0},\"args\":[\"/hello\"],"
-        "\"env\":[\"PATH=/\"],\"cwd\":\"/\",\"noNewPrivileges\":true},"
-        "\"root\":{\"path\":\"rootfs\",\"readonly\":true},"
-        "\"mounts\":[{\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"}],"
-        "\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"network\"},{\"type\":\"ipc\"},"
-        "{\"type\":\"uts\"},{\"type\":\"mount\"}]}}";
-
-static int write_new(int directory, const char *path, mode_t mode, const void *data, size_t length,
-                     struct error *err)
+int bench_write(struct bench *bench, const char *path, mode_t mode, const void *data, size_t length,
+                struct error *err)
 {
-        AUTO_CLOSE int fd = openat(directory, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        AUTO_CLOSE int directory = open(bench->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        AUTO_CLOSE int fd = -1;
 
+        if (directory < 0)
+                return error_set_errno(err, "open '%s'", bench->directory);
+        fd = openat(directory, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd < 0 && errno == EEXIST)
+                return 0; /* our own, of another row */
         if (fd < 0 || fd_write_all(fd, data, length) < 0)
-                return error_set_errno(err, "write bundle file '%s'", path);
+                return error_set_errno(err, "write '%s'", path);
         return 0;
-}
-
-int bench_prepare_bundle(struct bench *bench, const char *tool, struct error *err)
-{
-        AUTO_CLOSE int directory = open(bench->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r;
-
-        if (directory < 0)
-                return error_set_errno(err, "open '%s'", bench->directory);
-        /* runc and crun share one bundle: whoever comes first makes it. */
-        if (mkdirat(directory, "bundle", 0755) < 0)
-                return errno == EEXIST ? 0 : error_set_errno(err, "make bundle");
-        if (mkdirat(directory, "bundle/rootfs", 0755) < 0 ||
-            mkdirat(directory, "bundle/rootfs/proc", 0755) < 0)
-                return error_set_errno(err, "make bundle");
-        r = write_new(directory, "bundle/config.json", 0644, bundle_config, strlen(bundle_config),
-                      err);
-        if (r < 0)
-                return r;
-        return write_new(directory, "bundle/rootfs/hello", 0755, bench->hello_code,
-                         bench->hello_length, err);
-}
-
-static int isolate_step(struct bench *bench, const char *tool, const char *step, struct error *err)
-{
-        const char *const command[] = { "{tool}", step, NULL };
-        pid_t pid;
-        int r = bench_command(bench, command, tool, -1, &pid, err);
-
-        return r < 0 ? r : bench_wait(pid, step, err);
-}
-
-int bench_prepare_isolate(struct bench *bench, const char *tool, struct error *err)
-{
-        AUTO_CLOSE int directory = open(bench->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r;
-
-        if (directory < 0)
-                return error_set_errno(err, "open '%s'", bench->directory);
-        /* isolate runs the program as another user, who must be able to reach it. */
-        if (fchmod(directory, 0755) < 0)
-                return error_set_errno(err, "open '%s' to others", bench->directory);
-        r = write_new(directory, "hello", 0755, bench->hello_code, bench->hello_length, err);
-        return r < 0 ? r : isolate_step(bench, tool, "--init", err);
-}
-
-void bench_finish_isolate(struct bench *bench, const char *tool)
-{
-        (void)isolate_step(bench, tool, "--cleanup",
-                           NULL); /* nothing can be done about a failure */
 }
