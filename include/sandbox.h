@@ -192,6 +192,9 @@ SBX_API int sbx_request_set(sbx_request *req, const char *key, const char *value
 /* Mounts `source` of the host at `target`; mode is "ro" or "rw". */
 SBX_API int sbx_request_add_mount(sbx_request *req, const char *source, const char *target,
                                   const char *mode, sbx_error **err);
+/* The workspace: a folder of the caller's own, instead of what the policy says. It is no wish of
+ * the request's, so no seal concerns it: for callers that keep a folder for each of their users. */
+SBX_API int sbx_request_set_workspace(sbx_request *req, const char *path, sbx_error **err);
 /* Takes a copy of the policy's layers. Without one, the defaults stand. */
 SBX_API int sbx_request_set_policy(sbx_request *req, const sbx_policy *policy, sbx_error **err);
 /* sbx_policy_show() with what the request sets on top. */
@@ -307,6 +310,17 @@ typedef struct sbx_usage_sample {
         uint32_t processes;
 } sbx_usage_sample;
 SBX_API int sbx_usage(sbx_execution *execution, sbx_usage_sample *usage, sbx_error **err);
+/* A program that lives on between several tasks, such as an interpreter that keeps its variables:
+ * the limits of wall-clock and CPU time then hold for each turn instead of the whole run, and
+ * output is not cut: the event handler hears all of it, and the result keeps none. All other limits
+ * hold as ever. Before the first turn and within one the program may take the policy's timeout; a
+ * turn that takes longer ends it. */
+SBX_API int sbx_request_set_turns(sbx_request *req, sbx_error **err);
+/* Call it before the program is given its task; 0: as long as the policy allows, never longer. */
+SBX_API int sbx_turn_begin(sbx_execution *execution, uint64_t timeout_ms, sbx_error **err);
+/* No time passes for the program until the next turn. What it computes all the same counts for the
+ * turn before. */
+SBX_API int sbx_turn_end(sbx_execution *execution, sbx_error **err);
 /* Ends the run; its status becomes "cancelled". From any thread or signal handler. */
 SBX_API void sbx_cancel(sbx_execution *execution);
 /* The same by the request, which then stays cancelled: a new run takes a new request. */

@@ -39,6 +39,7 @@ struct sbx_request {
         struct policy settings; /* what the request itself set: the topmost layer */
         struct template_use template;
         int cancel_fd;
+        int turn_fds[2]; /* owned: reading and writing end, or -1 each */
         sbx_event_handler handler;
         void *userdata;
         sbx_event_handler log_handler;
@@ -54,6 +55,9 @@ int api_fail_null(const char *function, sbx_error **err);
 /* run.c: what the engine is to do for a request; borrows from it. */
 int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
               struct error *err);
+
+/* run.c: the request that it runs. */
+const sbx_request *api_execution_request(const sbx_execution *execution);
 
 void api_policy_init(struct sbx_policy *policy);
 void api_policy_done(struct sbx_policy *policy);

@@ -18,6 +18,7 @@ sbx_request *sbx_request_new(const char *language, const char *code)
         request_init(&req->request);
         api_policy_init(&req->policy);
         policy_init(&req->settings);
+        req->turn_fds[0] = req->turn_fds[1] = -1;
         req->settings.layer = LAYER_REQUEST;
         req->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* -1: it cannot be cancelled */
         if ((language && request_set_language(&req->request, language, NULL) == SBX_ENOMEM) ||
@@ -40,6 +41,8 @@ void sbx_request_free(sbx_request *req)
         policy_done(&req->settings);
         template_use_done(&req->template);
         fd_close(req->cancel_fd);
+        fd_close(req->turn_fds[0]);
+        fd_close(req->turn_fds[1]);
         mem_free(req);
 }
 

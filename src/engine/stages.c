@@ -109,7 +109,8 @@ static int resolve(const char *what, const char *path, bool directory, char **re
 /* A workspace that is not there yet is made; its parent must be there. */
 static int open_workspace(struct passage *passage, struct error *err)
 {
-        const char *path = passage->policy.workspace;
+        const char *chosen = passage->order->request->workspace;
+        const char *path = chosen ? chosen : passage->policy.workspace;
         char shown[256];
 
         if (!path)

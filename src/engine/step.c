@@ -113,6 +113,8 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         plan->pin_cpus = limits_pinned_cpus(passage, limits);
         plan_processes(passage, limits, plan);
         plan->memory_bytes = limits->memory_bytes;
+        if (passage->order->request->turn_fd >= 0)
+                plan->cpu_seconds = UINT32_MAX; /* the monitor counts each turn */
         return take_owner(passage, plan, err);
 }
 
@@ -138,6 +140,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .stdin_length = running ? request->stdin_length : 0,
                 .stdin_fd = running ? request->stdin_fd : -1,
                 .cancel_fd = passage->order->cancel_fd,
+                .turn_fd = running ? request->turn_fd : -1,
                 .counted_fds = passage->counted_fds,
                 .counted_count = running && passage->disk_is_known ? passage->counted_count : 0,
                 .counted_before = passage->counted_before,
@@ -145,6 +148,11 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                         passage->backend == &backend_local && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
         };
+        if (watch->turn_fd >= 0) {
+                /* The caller, who hears everything, tells the turns apart and cuts them. */
+                watch->output_caps[1] = watch->output_caps[2] = UINT64_MAX;
+                watch->keep_output = false;
+        }
         passage_listen(passage, order, watch);
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/turn.h"
 #include "kernel/seccomp.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ static void hear_helper(struct watch *watch)
                 uint64_t now = clock_now_ns();
 
                 if (run->is_ready && watch->ready_ns == 0) {
-                        watch->ready_ns = now;
+                        watch->ready_ns = watch->turn_ns = now;
                         watch->deadline_ns = now + watch->order->timeout_ms * ns_per_ms;
                         watch->sample_ns = now + MONITOR_SHORT_SAMPLE_MS * ns_per_ms;
                         watch->told_ns = now;
@@ -113,6 +114,7 @@ enum slot {
         SLOT_ERR,
         SLOT_INPUT,
         SLOT_CANCEL,
+        SLOT_TURN,
         SLOT_GROUP,
         SLOT_FORK,
         SLOT_COUNT
@@ -143,6 +145,8 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
         if (!watch->killed)
                 slots[SLOT_CANCEL] =
                         (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
+        if (watch->ready_ns && !watch->killed)
+                slots[SLOT_TURN] = (struct pollfd){ .fd = watch->order->turn_fd, .events = POLLIN };
         slots[SLOT_FORK] =
                 (struct pollfd){ .fd = run->is_gone ? -1 : run->fork_fd, .events = POLLIN };
         if (run->group.event_fd >= 0 && !watch->killed)
@@ -150,6 +154,32 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
                         (struct pollfd){ .fd = run->group.event_fd,
                                          .events = run->group.version == CGROUP_V2 ? POLLPRI
                                                                                    : POLLIN };
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* The limits of time hold for each turn. What is computed between two turns counts for the one
+ * before, so that a thread left behind cannot go on for ever. */
+static void hear_turn(struct watch *watch)
+{
+        const struct monitor_order *order = watch->order;
+        uint64_t now = clock_now_ns(), wanted_ms;
+
+        if (read(order->turn_fd, &wanted_ms, sizeof(wanted_ms)) != sizeof(wanted_ms))
+                return;
+        if (wanted_ms == TURN_ENDS) {
+                watch->deadline_ns = UINT64_MAX;
+                return;
+        }
+        wanted_ms = wanted_ms ? smaller(wanted_ms, order->timeout_ms) : order->timeout_ms;
+        sample_take(watch, now);
+        watch->turn_ns = now;
+        watch->turn_cpu_us = watch->cpu_us;
+        watch->warned = 0;
+        watch->deadline_ns = now + wanted_ms * ns_per_ms;
 }
 
 static void hear_group(struct watch *watch)
@@ -173,6 +203,9 @@ static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
         for (int i = 1; i <= 2; i++)
                 if (slots[SLOT_OUT + i - 1].revents)
                         streams_take_output(watch, i);
+        /* Before its input: the turn has begun when the program hears of it. */
+        if (slots[SLOT_TURN].revents & POLLIN)
+                hear_turn(watch);
         if (slots[SLOT_INPUT].revents)
                 streams_feed_input(watch);
         if (slots[SLOT_FORK].revents &&

@@ -67,8 +67,9 @@ struct monitor_order {
         int output_fds[3]; /* [1], [2]: descriptors to pass on to, or -1 */
         const char *stdin_data;
         size_t stdin_length;
-        int stdin_fd;           /* read while the program runs, or -1 */
-        int cancel_fd;          /* readable: end the run */
+        int stdin_fd;  /* read while the program runs, or -1 */
+        int cancel_fd; /* readable: end the run */
+        int turn_fd;   /* what base/turn.h has, or -1: time and output of the whole run count */
         const int *counted_fds; /* directories of the host that the guest can write: borrowed */
         size_t counted_count;
         uint64_t counted_before; /* what they held before the run */

@@ -18,12 +18,14 @@ static struct totals read_group(const struct watch *watch)
 static uint64_t next_sample(const struct watch *watch, uint64_t now)
 {
         uint64_t limit_us = watch->order->cpu_time_ms * 1000;
-        uint64_t left_us = limit_us > watch->cpu_us ? limit_us - watch->cpu_us : 0;
+        uint64_t used_us = watch->cpu_us - watch->turn_cpu_us;
+        uint64_t left_us = limit_us > used_us ? limit_us - used_us : 0;
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         uint64_t wait_us = left_us / (uint64_t)(cpus > 0 ? cpus : 1);
         bool often = watch->sums_memory || watch->sums_processes ||
                      watch->order->counted_count > 0 || watch->order->counts_workspace;
-        uint64_t most_us = (often ? MONITOR_SHORT_SAMPLE_MS : MONITOR_SAMPLE_MS) * 1000;
+        bool waits = watch->deadline_ns == UINT64_MAX; /* between two turns */
+        uint64_t most_us = (often && !waits ? MONITOR_SHORT_SAMPLE_MS : MONITOR_SAMPLE_MS) * 1000;
 
         if (wait_us > most_us)
                 wait_us = most_us;
@@ -40,7 +42,7 @@ static void judge(struct watch *watch, const struct totals *totals)
                 watch_end(watch, OUTCOME_MEMORY_LIMIT, false);
         else if (watch->sums_processes && totals->processes > order->processes)
                 watch_end(watch, OUTCOME_PROCESS_LIMIT, false);
-        else if (totals->cpu_us >= order->cpu_time_ms * 1000)
+        else if (totals->cpu_us >= watch->turn_cpu_us + order->cpu_time_ms * 1000)
                 watch_end(watch, OUTCOME_CPU_LIMIT, false);
         else if (cgroup_memory_kills(&watch->run->group) > 0)
                 watch_end(watch, OUTCOME_MEMORY_LIMIT, false);

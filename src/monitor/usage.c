@@ -114,8 +114,9 @@ void usage_look(struct watch *watch, const struct totals *totals, uint64_t now)
         uint64_t interval = order->interval_ms ? order->interval_ms : MONITOR_SAMPLE_MS;
 
         if (order->listener.warn) {
-                warn(watch, MONITOR_TIMEOUT, (now - watch->ready_ns) / ns_per_ms);
-                warn(watch, MONITOR_CPU_TIME, watch->cpu_us / 1000);
+                if (watch->deadline_ns != UINT64_MAX)
+                        warn(watch, MONITOR_TIMEOUT, (now - watch->turn_ns) / ns_per_ms);
+                warn(watch, MONITOR_CPU_TIME, (watch->cpu_us - watch->turn_cpu_us) / 1000);
                 warn(watch, MONITOR_MEMORY, totals->memory);
                 warn(watch, MONITOR_PROCESSES, totals->processes);
                 warn(watch, MONITOR_DISK, disk_used(watch));
@@ -132,8 +133,8 @@ void usage_look_back(struct watch *watch)
 {
         const struct usage *usage = &watch->step->usage;
 
-        if (!watch->order->listener.warn)
-                return;
+        if (!watch->order->listener.warn || watch->order->turn_fd >= 0)
+                return; /* what all turns used together is no turn's limit */
         warn(watch, MONITOR_TIMEOUT, usage->wall_ns / ns_per_ms);
         warn(watch, MONITOR_CPU_TIME, usage->cpu_us / 1000);
         warn(watch, MONITOR_MEMORY, usage->memory_peak);

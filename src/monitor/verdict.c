@@ -63,7 +63,8 @@ static enum outcome blame(const struct watch *watch, uint64_t refusals)
 {
         const struct result_step *step = watch->step;
         if (step->signal == SIGXCPU ||
-            (step->signal == SIGKILL && step->usage.cpu_us >= watch->order->cpu_time_ms * 1000))
+            (step->signal == SIGKILL &&
+             step->usage.cpu_us >= watch->turn_cpu_us + watch->order->cpu_time_ms * 1000))
                 return OUTCOME_CPU_LIMIT;
         if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;

@@ -23,7 +23,9 @@ struct watch {
         uint64_t ready_ns;            /* when the program was executed; 0: not yet */
         uint64_t ended_ns;            /* when it ended */
         uint64_t setup_end_ns;        /* by when it must have been */
-        uint64_t deadline_ns;         /* of the wall clock */
+        uint64_t deadline_ns;         /* of the wall clock; UINT64_MAX between two turns */
+        uint64_t turn_ns;             /* when the turn began; else when the program did */
+        uint64_t turn_cpu_us;         /* what it had used by then */
         uint64_t kill_ns;             /* end of the grace after SIGTERM; 0: none */
         uint64_t sample_ns;           /* of the next sample */
         uint64_t usage_ns;            /* of the next usage event */

@@ -11,9 +11,11 @@ enum { FILE_NAME_MAX = 4095 }; /* a path: the kernel's own maximum */
 
 void request_init(struct request *req)
 {
-        *req = (struct request){
-                .code_fd = -1, .stdin_fd = -1, .collect_fd = -1, .output_fds = { -1, -1, -1 }
-        };
+        *req = (struct request){ .code_fd = -1,
+                                 .stdin_fd = -1,
+                                 .turn_fd = -1,
+                                 .collect_fd = -1,
+                                 .output_fds = { -1, -1, -1 } };
         bundle_init(&req->sources);
         bundle_init(&req->inputs);
 }
@@ -57,6 +59,7 @@ void request_done(struct request *req)
         strlist_done(&req->collect_patterns);
         fd_close(req->collect_fd);
         mem_free(req->deps);
+        mem_free(req->workspace);
         strlist_done(&req->registries);
         strlist_done(&req->arguments);
         request_init(req);

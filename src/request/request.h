@@ -52,6 +52,8 @@ struct request {
         size_t stdin_length;
         int stdin_fd;      /* borrowed from the caller, or -1 */
         int output_fds[3]; /* [1], [2]: borrowed pass-through descriptors, or -1 */
+        int turn_fd;       /* borrowed: tells of turns (base/turn.h), or -1 */
+        char *workspace;   /* owned: a folder that the caller itself chose, or NULL */
         bool output_kill;
         char *deps;                /* owned: path of the file that lists dependencies, or NULL */
         struct strlist registries; /* "host[:port]" that dependencies may come from instead */

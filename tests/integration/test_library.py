@@ -90,6 +90,62 @@ int main(int argc, char **argv)
 }
 """
 
+TURNS = r"""
+#include <pthread.h>
+#include <sandbox.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int answers, over;
+static void on_event(const sbx_event *event, void *userdata)
+{
+        pthread_mutex_lock(&lock);
+        for (size_t i = 0; strcmp(event->kind, "stdout") == 0 && i < event->length; i++)
+                answers += ((const char *)event->data)[i] == '.';
+        over |= strcmp(event->kind, "execution.complete") == 0;
+        pthread_cond_signal(&changed);
+        pthread_mutex_unlock(&lock);
+}
+int main(int argc, char **argv)
+{
+        sbx_engine_options options = { .size = sizeof(options), .init_path = argc > 1 ? argv[1] : NULL };
+        sbx_engine *engine = sbx_engine_new(&options, NULL);
+        sbx_request *req = sbx_request_new("shell", "while read -r line; do eval \"$line\"; printf .; done");
+        sbx_execution *execution;
+        sbx_result *res;
+        int ends[2], finished = 0;
+
+        if (pipe(ends) < 0 || sbx_request_set(req, "limits.timeout", "1s", NULL) < 0 ||
+            sbx_request_set_stdin_fd(req, ends[0], NULL) < 0 || sbx_request_set_turns(req, NULL) < 0 ||
+            sbx_request_set_event_handler(req, on_event, NULL, NULL) < 0)
+                return 1;
+        execution = sbx_start(engine, req, NULL);
+        for (int turn = 0; turn < 5; turn++) {
+                const char *task = turn < 3 ? "sleep 0.6\n" : "sleep 60\n";
+
+                sbx_turn_begin(execution, turn < 3 ? 0 : 200, NULL);
+                if (write(ends[1], task, strlen(task)) < 0)
+                        return 1;
+                pthread_mutex_lock(&lock);
+                while (answers == turn && !over)
+                        pthread_cond_wait(&changed, &lock);
+                finished += answers > turn;
+                pthread_mutex_unlock(&lock);
+                if (over)
+                        break;
+                sbx_turn_end(execution, NULL);
+        }
+        res = sbx_wait(execution, NULL);
+        printf("%d %s\n", finished, res ? sbx_result_status(res) : "none");
+        sbx_result_free(res);
+        sbx_request_free(req);
+        sbx_engine_free(engine);
+        return 0;
+}
+"""
+
 
 def build_root():
     """The build folder of the program under test."""
@@ -130,6 +186,11 @@ def test_the_ten_line_program_runs(sandbox, place, no_leftovers):
 def test_threads_events_and_cancellation_work_and_no_handler_is_installed(sandbox, place, no_leftovers):
     done = compile_and_run(sandbox, place, THREADS)
     assert done.stdout == "16 1 cancelled 1\n", done
+
+
+def test_the_time_of_a_program_with_turns_is_counted_for_each_of_them(sandbox, place, no_leftovers):
+    done = compile_and_run(sandbox, place, TURNS)
+    assert done.stdout == "3 timeout\n", done
 
 
 def test_the_header_is_good_c_plus_plus(tmp_path):

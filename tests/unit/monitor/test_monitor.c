@@ -36,6 +36,7 @@ static void set_up(struct bench *bench)
                 bench->output[i] = ends[i != 0];
         }
         bench->order = (struct monitor_order){
+                .turn_fd = -1,
                 .timeout_ms = 60000,
                 .cpu_time_ms = 60000,
                 .memory_bytes = 1 << 30,
