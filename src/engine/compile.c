@@ -1,6 +1,7 @@
 /* The stage that compiles: by the cache, or by the compiler, contained. */
 #include "engine/passage.h"
 #include "engine/files.h"
+#include "engine/watched.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -46,6 +47,21 @@ static int hash_project(struct hash *hash, const struct passage *passage)
         return hash_update_fd(hash, sources->fd);
 }
 
+/* What the compiler sees of the system: folders change with the files that they hold, and what
+ * lies deeper and counts is listed by the language. */
+static int hash_surroundings(struct hash *hash, const struct passage *passage,
+                             const struct language_compile *build)
+{
+        const struct language *language = passage->language;
+        const char *const *const lists[] = { language->paths, build->paths, language->compile.watch,
+                                             build->watch };
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(lists) && r == 0; i++)
+                r = watched_hash(&passage->tool, lists[i], hash);
+        return r;
+}
+
 static int make_key(const struct passage *passage, const struct language_compile *build,
                     char key[HASH_TEXT_MAX])
 {
@@ -66,6 +82,8 @@ static int make_key(const struct passage *passage, const struct language_compile
         r = passage->tool.path[0] ? hash_update_identity(&hash, passage->tool.path) : 0;
         if (r == 0 && passage->tool.runtime[0])
                 r = hash_update_identity(&hash, passage->tool.runtime);
+        if (r == 0)
+                r = hash_surroundings(&hash, passage, build);
         if (r == 0 && passage->is_project)
                 r = hash_project(&hash, passage);
         else if (r == 0 && passage->program_data)

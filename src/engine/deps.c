@@ -1,6 +1,7 @@
 /* The stage that installs what the program needs: from the store, or by the tool, contained. */
 #include "engine/passage.h"
 #include "engine/files.h"
+#include "engine/watched.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -162,6 +163,8 @@ static int make_key(struct passage *passage, struct error *err)
         hash_update_words(&hash, language->deps.install.env);
         hash_update_words(&hash, language->env);
         hash_variables(&hash, language->deps.variables);
+        if (watched_hash(&passage->tool, language->deps.watch, &hash) < 0)
+                return error_set_nomem(err);
         for (size_t i = 0; i < registries->count; i++)
                 hash_update_text(&hash, registries->items[i]);
         hash_update_text(&hash, passage->tool.version);
@@ -236,6 +239,21 @@ static bool is_made_so(const struct error *err)
         return err->code == SBX_ETOOBIG;
 }
 
+/* What is mounted by itself must be a folder: a link would lead into the host, and nowhere. */
+static bool has_mounted_folders(const struct passage *passage, int tree)
+{
+        for (const char *const *mount = passage->language->deps.mounts; *mount; mount++) {
+                AUTO_STRBUF struct strbuf name = { 0 };
+                AUTO_CLOSE int folder = -1;
+
+                strbuf_add(&name, *mount, strcspn(*mount, "="));
+                folder = name.failed ? -1 : files_open_folder(tree, name.data);
+                if (folder < 0)
+                        return false;
+        }
+        return true;
+}
+
 /* What the installer left in {deps}; where the list is empty that may be nothing at all. */
 static int keep_tree(struct passage *passage, int workspace_fd, struct error *err)
 {
@@ -251,6 +269,8 @@ static int keep_tree(struct passage *passage, int workspace_fd, struct error *er
         tree = files_open_folder(workspace_fd, "deps/");
         if (tree < 0 && errno != ENOENT)
                 return blame_installer(passage, "the folder of the packages cannot be read");
+        if (tree >= 0 && !has_mounted_folders(passage, tree))
+                return blame_installer(passage, "a folder of the packages is none");
         r = store_put(passage->engine->cache_dir, passage->deps.key, tree, &bounds,
                       &passage->deps.entry, err);
         return r < 0 && is_made_so(err) ? blame_installer(passage, err->message) : r;

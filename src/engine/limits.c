@@ -12,7 +12,7 @@ static bool has_controller(const struct passage *passage, enum cgroup_controller
         return passage->engine->site.parent_fds[controller] >= 0;
 }
 
-static uint64_t machine_cpus(void)
+uint64_t limits_machine_cpus(void)
 {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -22,7 +22,8 @@ static uint64_t machine_cpus(void)
 /* The share of the CPUs is held by a control group, or in whole CPUs by affinity. */
 uint32_t limits_pinned_cpus(const struct passage *passage, const struct limits *limits)
 {
-        if (has_controller(passage, CGROUP_CPU) || limits->cpus_milli >= machine_cpus() * 1000)
+        if (has_controller(passage, CGROUP_CPU) ||
+            limits->cpus_milli >= limits_machine_cpus() * 1000)
                 return 0;
         return (uint32_t)((limits->cpus_milli + 999) / 1000);
 }

@@ -115,6 +115,7 @@ int collect_files(struct passage *passage, int workspace_fd, const struct file_l
 
 /* limits.c: what can be enforced, and what was. */
 int limits_check(const struct passage *passage, const struct limits *limits, struct error *err);
+uint64_t limits_machine_cpus(void);
 uint32_t limits_pinned_cpus(const struct passage *passage, const struct limits *limits);
 void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits);
 void limits_list(const struct limits *limits, struct result *result);

@@ -119,10 +119,21 @@ static int keep_folder(struct passage *passage, int workspace_fd, struct error *
         return 0;
 }
 
+/* No code of a caller's runs here, and everybody waits for it: it gets the whole machine. */
+static struct limits all_cpus(struct limits limits)
+{
+        uint64_t cpus = limits_machine_cpus();
+
+        if (limits.cpus_milli < cpus * 1000)
+                limits.cpus_milli = cpus * 1000;
+        limits.cpu_time_ms *= cpus;
+        return limits;
+}
+
 static int run_preparation(struct passage *passage, struct error *err)
 {
         const struct language_compile *prepare = &passage->language->prepare;
-        struct limits limits = build_limits(passage, prepare);
+        struct limits limits = all_cpus(build_limits(passage, prepare));
         struct step_order order = { .step = PLAN_STEP_PREPARE,
                                     .build = prepare,
                                     .limits = &limits,

@@ -43,6 +43,44 @@ static bool has_entry(const struct language *language, const struct bundle *sour
         return first_of(language->project.entries, sources) != NULL;
 }
 
+static bool is_over(const struct language *language, const char *other)
+{
+        for (const char *const *name = language->project.over; *name; name++)
+                if (str_equal(*name, other))
+                        return true;
+        return false;
+}
+
+/* A TypeScript project is a Node package too, and is known by its tsconfig.json, or where nothing
+ * but TypeScript can be started: the one of two languages that the project is of, or NULL. */
+static const struct language *special_of(const struct language *a, const struct language *b,
+                                         const struct bundle *sources)
+{
+        const struct language *special = is_over(a, b->name) ? a : b;
+        const struct language *general = special == a ? b : a;
+
+        if (!is_over(special, general->name))
+                return NULL;
+        return has_marker(special, sources) ||
+                               (has_entry(special, sources) && !has_entry(general, sources))
+                       ? special
+                       : general;
+}
+
+/* What lies over the language that was found, if the project is rather of that. */
+static const struct language *most_special(const struct languages *set,
+                                           const struct language *found,
+                                           const struct bundle *sources)
+{
+        for (size_t i = 0; i < languages_count(set); i++) {
+                const struct language *other = languages_at(set, i);
+
+                if (is_over(other, found->name))
+                        return special_of(other, found, sources);
+        }
+        return found;
+}
+
 static int unclear(const char *what, struct error *err)
 {
         int r = error_set(err, SBX_ELANGUAGE, "cannot tell %s", what);
@@ -60,19 +98,24 @@ static int find_language(struct passage *passage, const struct bundle *sources, 
         const struct languages *set = passage->engine->languages;
 
         for (size_t sign = 0; sign < ARRAY_SIZE(signs); sign++) {
-                size_t found = 0;
+                const struct language *found = NULL;
+                bool is_clear = true;
 
-                for (size_t i = 0; i < languages_count(set); i++)
-                        if (signs[sign](languages_at(set, i), sources)) {
-                                passage->language = languages_at(set, i);
-                                found++;
-                        }
-                if (found == 1)
-                        return 0;
-                if (found > 1)
+                for (size_t i = 0; i < languages_count(set) && is_clear; i++) {
+                        const struct language *next = languages_at(set, i);
+
+                        if (!signs[sign](next, sources))
+                                continue;
+                        found = found ? special_of(found, next, sources) : next;
+                        is_clear = found != NULL;
+                }
+                if (!is_clear)
                         break;
+                if (found) {
+                        passage->language = most_special(set, found, sources);
+                        return 0;
+                }
         }
-        passage->language = NULL;
         return unclear("the language of the project", err);
 }
 

@@ -12,6 +12,7 @@
  */
 #include "engine/passage.h"
 #include "engine/ask.h"
+#include "engine/watched.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -21,29 +22,11 @@
 
 enum { ASK_MS = 60000, REGISTRY_LINES_MAX = 256 };
 
-/* {tool} and {root}: what can be said of the tool before anything is planned. */
 static int add_word(const struct passage *passage, const char *word, struct strlist *command)
 {
         AUTO_STRBUF struct strbuf text = { 0 };
-        const char *tool = passage->tool.path;
-        size_t root = strlen(tool);
 
-        for (int level = 0; level < 2; level++) {
-                while (root > 0 && tool[root - 1] != '/')
-                        root--;
-                root -= root > 0;
-        }
-        for (; *word; word++) {
-                if (str_has_prefix(word, "{tool}")) {
-                        strbuf_adds(&text, tool);
-                        word += strlen("{tool}") - 1;
-                } else if (str_has_prefix(word, "{root}")) {
-                        strbuf_add(&text, tool, root);
-                        word += strlen("{root}") - 1;
-                } else {
-                        strbuf_add(&text, word, 1);
-                }
-        }
+        watched_expand(&passage->tool, word, &text);
         return text.failed ? -1 : strlist_add(command, text.data ? text.data : "");
 }
 

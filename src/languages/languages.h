@@ -66,6 +66,8 @@ struct language_compile {
         const char *const *paths;      /* visible in this step, beside `paths` of the language */
         const char *const *env;        /* "K=V", over `env` of the language */
         struct language_limits limits; /* over those of the policy */
+        /* Paths whose change makes a compiled program stale, beside the visible ones themselves. */
+        const char *const *watch;
 };
 
 /* A directory of sources instead of a single file. */
@@ -73,6 +75,7 @@ struct language_project {
         const char *const
                 *markers; /* relative paths: a directory with one of them is of this kind */
         const char *const *entries; /* relative paths of the file to start with, best first */
+        const char *const *over;    /* languages of whose projects this one's are a special kind */
         struct language_compile compile;
         const char *const *run; /* empty: as for a single file */
 };
@@ -82,6 +85,7 @@ struct language_deps {
         const char *const *files; /* names of the file that lists them; empty: cannot have any */
         const char *const *locks; /* names of files that are taken along where they lie beside it */
         const char *const *variables; /* prefixes of the caller's variables that steer the tool */
+        const char *const *watch;     /* paths of the tool's settings */
         /* Asks the tool, outside of any sandbox, which registry it is set to; its answer:
          * docs/DEPENDENCIES.md. */
         const char *const *registry;

@@ -118,6 +118,21 @@ static const char *refuse_warm(const char *text)
         return NULL;
 }
 
+/* A visible path, or one of the caller's: below the home, or where a variable says. */
+static const char *refuse_watched(const char *text)
+{
+        size_t name;
+
+        if (text[0] == '~')
+                return refuse_path(text + 1);
+        if (text[0] != '$')
+                return refuse_visible(text);
+        name = strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+        if (name == 0 || (text[1 + name] && refuse_path(text + 1 + name)))
+                return "must be '$NAME' or '$NAME/path'";
+        return NULL;
+}
+
 /* The name before '=' of an environment entry. */
 static const char *refuse_variable(const char *text)
 {
@@ -232,6 +247,7 @@ static const struct language_key compile_keys[] = {
         KEY("command", LIST, REQUIRED, compile.command, refuse_argument),
         KEY("output", STRING, REQUIRED, compile.output, refuse_output),
         KEY("paths", LIST, OPTIONAL, compile.paths, refuse_visible),
+        KEY("watch", LIST, OPTIONAL, compile.watch, refuse_watched),
         KEY("env", ENV, OPTIONAL, compile.env, refuse_variable),
         MAPPING("limits", compile_limit_keys),
         END,
@@ -249,6 +265,7 @@ static const struct language_key project_compile_keys[] = {
         KEY("command", LIST, REQUIRED, project.compile.command, refuse_argument),
         KEY("output", STRING, REQUIRED, project.compile.output, refuse_output),
         KEY("paths", LIST, OPTIONAL, project.compile.paths, refuse_visible),
+        KEY("watch", LIST, OPTIONAL, project.compile.watch, refuse_watched),
         KEY("env", ENV, OPTIONAL, project.compile.env, refuse_variable),
         MAPPING("limits", project_limit_keys),
         END,
@@ -257,6 +274,7 @@ static const struct language_key project_compile_keys[] = {
 static const struct language_key project_keys[] = {
         KEY("markers", LIST, OPTIONAL, project.markers, refuse_relative),
         KEY("entries", LIST, OPTIONAL, project.entries, refuse_relative),
+        KEY("over", LIST, OPTIONAL, project.over, refuse_name),
         MAPPING("compile", project_compile_keys),
         KEY("run", LIST, OPTIONAL, project.run, refuse_argument),
         END,
@@ -276,6 +294,7 @@ static const struct language_key deps_keys[] = {
         KEY("files", LIST, REQUIRED, deps.files, refuse_file_name),
         KEY("locks", LIST, OPTIONAL, deps.locks, refuse_file_name),
         KEY("variables", LIST, OPTIONAL, deps.variables, refuse_empty),
+        KEY("watch", LIST, OPTIONAL, deps.watch, refuse_watched),
         KEY("registry", LIST, REQUIRED, deps.registry, refuse_argument),
         MAPPING("install", deps_install_keys),
         KEY("compile", LIST, OPTIONAL, deps.compile, refuse_argument),

@@ -1,5 +1,6 @@
 #include "proxy/allow.h"
 
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,38 @@ bool allow_is_public(const union allow_address *address)
         return address->any.sa_family == AF_INET6 && is_public_v6(address->v6.sin6_addr.s6_addr);
 }
 
+static bool is_same_address(const union allow_address *address, const struct sockaddr *other)
+{
+        const union allow_address *own = (const union allow_address *)other;
+
+        if (!other || other->sa_family != address->any.sa_family)
+                return false;
+        if (other->sa_family == AF_INET)
+                return own->v4.sin_addr.s_addr == address->v4.sin_addr.s_addr;
+        return other->sa_family == AF_INET6 &&
+               memcmp(&own->v6.sin6_addr, &address->v6.sin6_addr, sizeof(own->v6.sin6_addr)) == 0;
+}
+
+bool allow_is_own(const union allow_address *address)
+{
+        static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+        union allow_address plain = *address;
+        struct ifaddrs *list = NULL;
+        bool found = false;
+
+        if (address->any.sa_family == AF_INET6 &&
+            memcmp(address->v6.sin6_addr.s6_addr, mapped, 12) == 0) {
+                plain.v4 = (struct sockaddr_in){ .sin_family = AF_INET };
+                memcpy(&plain.v4.sin_addr, address->v6.sin6_addr.s6_addr + 12, 4);
+        }
+        if (getifaddrs(&list) < 0)
+                return true; /* whoever cannot tell says no */
+        for (const struct ifaddrs *next = list; next && !found; next = next->ifa_next)
+                found = is_same_address(&plain, next->ifa_addr);
+        freeifaddrs(list);
+        return found;
+}
+
 bool allow_add(struct allow_list *list, const char *text, bool may_be_local)
 {
         struct allow_place *place = &list->places[list->count];
@@ -71,7 +104,7 @@ const char *allow_resolve(struct allow_place *place)
         struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
         struct addrinfo *found = NULL;
         char port[8];
-        bool is_refused = false;
+        const char *refused = "it has no address", *why;
         int r;
 
         (void)snprintf(port, sizeof(port), "%u", place->port);
@@ -86,15 +119,17 @@ const char *allow_resolve(struct allow_place *place)
                         continue;
                 memset(address, 0, sizeof(*address));
                 memcpy(address, next->ai_addr, next->ai_addrlen);
-                if (place->may_be_local || allow_is_public(address))
-                        place->address_count++;
+                why = place->may_be_local         ? NULL
+                      : !allow_is_public(address) ? "its address is of a private network"
+                      : allow_is_own(address)     ? "its address is this machine's"
+                                                  : NULL;
+                if (why)
+                        refused = why;
                 else
-                        is_refused = true;
+                        place->address_count++;
         }
         freeaddrinfo(found);
-        if (place->address_count > 0)
-                return NULL;
-        return is_refused ? "its address is of a private network" : "it has no address";
+        return place->address_count > 0 ? NULL : refused;
 }
 
 const struct allow_place *allow_find(const struct allow_list *list, const char *host, uint16_t port)

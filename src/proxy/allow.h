@@ -40,6 +40,8 @@ const char *allow_resolve(struct allow_place *place);
 /* The place of exactly this host and port, or NULL. */
 const struct allow_place *allow_find(const struct allow_list *list, const char *host,
                                      uint16_t port);
+/* Whether an address is of an interface of this machine: those may be public as well. */
+bool allow_is_own(const union allow_address *address);
 /* Whether an address belongs to the internet at large: not to this machine, a private network, a
  * link (where clouds have their metadata) or a group. */
 bool allow_is_public(const union allow_address *address);

@@ -157,9 +157,10 @@ def npm_environment(registry):
     return {"NPM_CONFIG_REGISTRY": f"{registry.url}/", "NPM_CONFIG_USERCONFIG": "/dev/null"}
 
 
-def add_npm(registry, name, version, module, scripts=None):
+def add_npm(registry, name, version, module, scripts=None, files=None):
     about = {"name": name, "version": version, "main": "index.js", "scripts": scripts or {}}
-    data = _tar({"package/package.json": json.dumps(about), "package/index.js": module})
+    data = _tar({"package/package.json": json.dumps(about), "package/index.js": module,
+                 **{f"package/{path}": text for path, text in (files or {}).items()}})
     registry.write(f"tarballs/{name}-{version}.tgz", data)
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
     dist = {"tarball": f"{registry.url}/tarballs/{name}-{version}.tgz", "integrity": integrity,

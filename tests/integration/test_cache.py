@@ -137,3 +137,14 @@ def test_other_flags_of_the_language_are_another_program(sandbox, text, entry, p
     original = pathlib.Path(__file__).parents[2] / "languages/c.yaml"
     (folder / "c.yaml").write_text(original.read_text().replace("-O2", "-O1"))
     assert run(sandbox, text, "--languages", str(folder))["compile"]["cached"] is False
+
+
+def test_what_the_compiler_sees_is_part_of_what_is_compiled(sandbox, text, place):
+    header = sandbox.make_file(place / "settings.h", "1")
+    language = (pathlib.Path(__file__).parents[2] / "languages/c.yaml").read_text()
+    folder = sandbox.make_directory(place / "languages")
+    sandbox.make_file(folder / "c.yaml", language.replace("  watch:\n", f"  watch:\n    - {header}\n", 1))
+    flags = ("--languages", str(folder))
+    assert [run(sandbox, text, *flags)["compile"]["cached"] for _ in range(2)] == [False, True]
+    sandbox.make_file(header, "other")
+    assert run(sandbox, text, *flags)["compile"]["cached"] is False

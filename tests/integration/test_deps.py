@@ -123,6 +123,17 @@ def test_another_registry_is_asked_anew(sandbox, project, registry, tmp_path_fac
         assert project.run("import sample; print(sample.answer)")["stdout"] == "second\n"
 
 
+def test_other_settings_of_the_tool_install_anew(sandbox, project, registry):
+    add_wheel(registry, "sample", "1.0", "answer = 42\n")
+    project.list("sample\n")
+    settings = sandbox.make_file(project.place / "pip.conf", f"[global]\nindex-url = {registry.url}/simple\n")
+    del project.environment["PIP_INDEX_URL"]
+    project.environment["PIP_CONFIG_FILE"] = str(settings)
+    assert [project.run("import sample")["deps"]["cached"] for _ in range(2)] == [False, True]
+    sandbox.make_file(settings, settings.read_text() + "no-compile = true\n")
+    assert project.run("import sample")["deps"]["cached"] is False
+
+
 def test_no_cache_installs_anew(project, registry):
     add_wheel(registry, "sample", "1.0", "answer = 42\n")
     project.list("sample\n")
@@ -480,6 +491,31 @@ def test_a_package_of_npm_is_installed(sandbox, place, registry, code):
     assert (result["stdout"], result["deps"]["cached"]) == ("42\n", True), result
 
 
+def test_a_package_of_npm_is_installed_for_typescript(sandbox, place, registry):
+    require_npm(sandbox)
+    require_language(sandbox, "typescript")
+    registries.add_npm(registry, "sample", "1.0.0", "exports.answer = 42;\n",
+                       files={"index.d.ts": "export const answer: number;\n"})
+    project = Project(sandbox, place, registries.npm_environment(registry), "typescript", "package.json")
+    # What only development needs is types as a rule: they are there.
+    project.list('{"devDependencies": {"sample": "1.0.0"}}')
+    result = project.run("import { answer } from 'sample'; const twice: number = 2 * answer; console.log(twice)")
+    assert result["stdout"] == "84\n", result
+    result = project.run("import { answer } from 'sample'; const text: string = answer; console.log(text)")
+    assert result["status"] == "compile_error" and "number" in result["message"] and result["deps"]["cached"], result
+
+
+def test_packages_that_are_no_folder_are_the_installers_failure(sandbox, place, registry):
+    require_npm(sandbox)
+    registries.add_npm(registry, "hostile", "1.0.0", "", {
+        "postinstall": "cd ../.. && mv node_modules moved && ln -s moved node_modules"})
+    project = Project(sandbox, place, registries.npm_environment(registry), "javascript", "package.json")
+    project.list('{"dependencies": {"hostile": "1.0.0"}}')
+    result = project.run("console.log('it ran')")
+    assert (result["status"], result["stdout"]) == ("compile_error", ""), result
+    assert project.entries() == []
+
+
 def test_an_install_script_of_npm_reaches_nothing_else(sandbox, place, registry, bystander):
     require_npm(sandbox)
     port, came = bystander
@@ -595,6 +631,16 @@ def test_the_proxy_tells_which_places_answer(registry):
 def test_the_proxy_takes_nothing_that_is_no_place(places):
     code, lines, err = proxy_lines(*places)
     assert (code, lines) == (2, []) and "not a place" in err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a network namespace")
+def test_the_proxy_refuses_a_public_address_of_this_machine():
+    from helpers.program import proxy_path
+    script = ('ip link set lo up && ip addr add 203.0.113.5/32 dev lo && '
+              '"$0" $$ far=203.0.113.5:1 near=203.0.113.5:1 </dev/null; true')
+    done = subprocess.run(["unshare", "--net", "sh", "-c", script, proxy_path()], capture_output=True, text=True)
+    assert done.stdout.splitlines()[:2] == ["unreachable 0 its address is this machine's",
+                                            "unreachable 1 Connection refused"], done
 
 
 def test_the_proxy_goes_where_its_supervisor_is_gone():

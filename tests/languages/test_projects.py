@@ -15,6 +15,19 @@ PROJECTS = {
                    "util.js": 'exports.word = "made"\n'},
     "typescript": {"main.ts": 'import { word } from "./util";\nconsole.log(word);\n',
                    "util.ts": 'export const word: string = "made";\n'},
+    "typescript, a Node package": {
+        "package.json": '{"name": "x", "type": "module", "main": "dist/index.js"}\n',
+        "tsconfig.json": '{"compilerOptions": {"module": "nodenext", "moduleResolution": "nodenext", "skipLibCheck": true}}\n',
+        "src/index.ts": 'import { word } from "./util.js";\nimport { basename } from "node:path";\n'
+                        "console.log(basename(word));\n",
+        "src/util.ts": 'export const word: string = "/usr/made";\n'},
+    "typescript, with neither settings nor scripts": {
+        "package.json": '{"name": "x"}\n', "index.ts": 'const word: string = "made";\nconsole.log(word);\n'},
+    "javascript, with scripts in TypeScript beside": {
+        "package.json": '{"name": "x"}\n', "index.js": 'console.log("made")\n', "types.ts": "export type A = string;\n"},
+    "javascript, started as package.json says": {
+        "package.json": '{"name": "x", "main": "bin/start.js"}\n', "bin/start.js": 'require("./word")\n',
+        "bin/word.js": 'console.log("made")\n'},
     "python": {"__main__.py": "from util import word\nprint(word)\n", "util.py": 'word = "made"\n'},
     "java": {"src/Main.java": "public class Main {\n  public static void main(String[] a) "
                               "{ System.out.println(new Util().word()); }\n}\n",
@@ -33,12 +46,13 @@ PROJECTS = {
 }
 
 
-@pytest.mark.parametrize("name", PROJECTS)
-def test_a_project_of_this_language_runs(sandbox, missing_languages, place, name):
+@pytest.mark.parametrize("kind", PROJECTS)
+def test_a_project_of_this_language_runs(sandbox, missing_languages, place, kind):
+    name = kind.split(",")[0]
     if name in missing_languages:
         pytest.skip(missing_languages[name])
     folder = place / "project"
-    for path, text in PROJECTS[name].items():
+    for path, text in PROJECTS[kind].items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     result = sandbox.run_json(str(folder), timeout=600)

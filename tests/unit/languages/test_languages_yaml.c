@@ -26,6 +26,7 @@ static const char whole[] = "name: toy\n"
                             "  command: [\"{tool}\", -o, \"{output}\", \"{file}\"]\n"
                             "  output: main\n"
                             "  paths: [/usr/include]\n"
+                            "  watch: [/usr/share/toy, ~/.toyrc, $TOY_HOME/rc]\n"
                             "  env: { C: '{root}/c' }\n"
                             "  limits: { timeout: 1.5s, memory: 64M, processes: 8, disk: 1M }\n"
                             "prepare:\n"
@@ -34,6 +35,7 @@ static const char whole[] = "name: toy\n"
                             "  limits: { cpu_time: 3s, open_files: 9 }\n"
                             "project:\n"
                             "  markers: [toy.mod]\n"
+                            "  over: [doll]\n"
                             "  entries: [src/main.toy, main.toy]\n"
                             "  compile:\n"
                             "    command: [\"{tool}\", -C, \"{dir}\", \"{sources}\"]\n"
@@ -122,6 +124,8 @@ static void every_key_arrives_in_its_place(void **state)
         assert_int_equal(l->prepare.limits.cpu_time_ms, 3000);
         assert_int_equal(l->prepare.limits.open_files, 9);
         assert_string_equal(l->project.markers[0], "toy.mod");
+        assert_string_equal(l->project.over[0], "doll");
+        assert_string_equal(l->compile.watch[2], "$TOY_HOME/rc");
         assert_string_equal(l->project.entries[1], "main.toy");
         assert_string_equal(l->project.compile.command[3], "{sources}");
         assert_string_equal(l->project.compile.output, "classes/");
@@ -251,6 +255,9 @@ static void values_that_mean_nothing_are_refused(void **state)
                 { "heap: 101\n", "f:1:7: 'heap' is wrong: it must not be more than 100" },
                 { "compile: {output: a/b/}\n",
                   "f:1:19: 'output' must be a file name without '/', blanks and control bytes" },
+                { "compile: {watch: [$]}\n", "f:1:19: 'watch' must be '$NAME' or '$NAME/path'" },
+                { "compile: {watch: [toy]}\n",
+                  "f:1:19: 'watch' must be an absolute path, and not '/' itself" },
                 { "project: {markers: [../x]}\n",
                   "f:1:21: 'markers' must be a path below the project, without '.' and '..'" },
                 { "prepare: {output: x}\n", "f:1:11: 'output' is not a key of this place" },
