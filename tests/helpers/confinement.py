@@ -9,7 +9,7 @@ import pathlib
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 SESSION_PREFIX = "test-session."
-LIMITS = {"memory": ("memory.limit_in_bytes", 4 << 30), "pids": ("pids.max", 2000)}
+LIMITS = {"memory": ("memory.limit_in_bytes", 6 << 30), "pids": ("pids.max", 2000)}
 
 
 def _current(controller):
