@@ -1,4 +1,5 @@
 ; while True: ... os.fork() ...
+; if: while
 ; if: fork Process
 ((while_statement
    condition: [(true) (integer)]
@@ -7,6 +8,7 @@
  (#set! rule "python.fork-loop"))
 
 ; while True: pid = os.fork()
+; if: while
 ; if: fork Process
 ((while_statement
    condition: [(true) (integer)]
@@ -15,21 +17,21 @@
  (#set! rule "python.fork-loop"))
 
 ; # -*- coding: rot13 -*- on the first line
-; if: coding: coding=
+; if at the top: coding: coding=
 ((module . (comment) @comment)
  (#match? @comment "coding[:=]")
  (#not-match? @comment "coding[:=][ \t]*(utf|UTF|u8|latin|Latin|iso-8859|ascii|us-ascii|cp1252)")
  (#set! rule "python.encoding"))
 
 ; the same on the second line
-; if: coding: coding=
+; if at the top: coding: coding=
 ((module . (comment) . (comment) @comment)
  (#match? @comment "coding[:=]")
  (#not-match? @comment "coding[:=][ \t]*(utf|UTF|u8|latin|Latin|iso-8859|ascii|us-ascii|cp1252)")
  (#set! rule "python.encoding"))
 
 ; UTF-7 hides code in what looks like a comment
-; if: utf-7 utf7 UTF-7 utf_7
+; if at the top: utf-7 utf7 UTF-7 utf_7
 ((module . (comment) @comment)
  (#match? @comment "coding[:=][ \t]*(utf|UTF)[-_]?7")
  (#set! rule "python.encoding"))

@@ -40,8 +40,8 @@ static void analysis_done(struct analysis *analysis)
         json_decref(analysis->calls.items);
         json_decref(analysis->commands.items);
         json_decref(analysis->errors);
-        for (unsigned i = 0; i < analysis->cursor_count; i++)
-                ts_tree_cursor_delete(&analysis->cursors[i]);
+        if (analysis->has_cursor)
+                ts_tree_cursor_delete(&analysis->cursor);
         for (size_t i = 0; i < analysis->tree_count; i++)
                 ts_tree_delete(analysis->trees[i]);
         if (analysis->query_cursor)
@@ -90,7 +90,9 @@ json_t *analysis_run(const char *language, const char *source, size_t length,
                 report = report_whole(analysis);
         if (!report && err->code == 0)
                 (void)error_set_nomem(err);
-        analysis_done(analysis);
-        mem_free(analysis);
+        if (!rules->is_last) {
+                analysis_done(analysis);
+                mem_free(analysis);
+        }
         return report;
 }

@@ -52,6 +52,25 @@ struct value {
 };
 
 /* A piece of source and how it is read: the file itself, or text within that is code again. */
+/* A node that a walk stops at. */
+struct visit {
+        TSNode node;
+        uint32_t end; /* the number of the first visit after all that lie within */
+        TSFieldId field;
+        uint8_t role : 7;  /* its own */
+        bool is_wrong : 1; /* an error of syntax */
+        uint8_t around;    /* its parent's role */
+};
+
+enum { NAMED_FIELDS_MAX = 32 };
+
+/* Fields of a grammar that were asked for by their names, which are constants. */
+struct named_fields {
+        const char *names[NAMED_FIELDS_MAX];
+        TSFieldId ids[NAMED_FIELDS_MAX];
+        unsigned count;
+};
+
 struct unit {
         const struct grammar *grammar;
         const char *text;
@@ -61,9 +80,12 @@ struct unit {
         const uint8_t *roles;                   /* by symbol */
         const uint8_t *naming;                  /* by field: what it names is not used there */
         const TSFieldId (*fields)[ROLE_FIELDS]; /* by symbol */
-        const struct unit *outer;               /* or NULL */
-        TSNode place;                           /* in it; counts for what is found here */
+        struct named_fields *named;
+        const struct unit *outer; /* or NULL */
+        TSNode place;             /* in it; counts for what is found here */
         unsigned depth;
+        const struct visit *visits;
+        size_t visit_count;
 };
 
 /* Where something was found, in the file itself. */
@@ -121,11 +143,11 @@ struct analysis {
         json_t *errors;
         size_t error_count;
         /* walk.c */
-        struct scope *scope;                      /* owned by the arena */
-        bool learning;                            /* the first walk: only names are learnt */
-        unsigned branch;                          /* depth of what may not happen */
-        TSTreeCursor cursors[UNIT_DEPTH_MAX + 1]; /* of the walks, by depth of the unit */
-        unsigned cursor_count;
+        struct scope *scope; /* owned by the arena */
+        bool learning;       /* the first walk: only names are learnt */
+        unsigned branch;     /* depth of what may not happen */
+        TSTreeCursor cursor; /* owned */
+        bool has_cursor;
         unsigned pick; /* which meaning of a name with several is taken */
         bool more;     /* there is a further one */
         unsigned value_depth;
@@ -144,6 +166,7 @@ struct analysis {
 struct analysis_rules {
         const char *const *lists[RULE_LISTS]; /* of the policy, each ending with NULL; or NULL */
         const struct rule_set *sets;          /* further ones; ends with one without a language */
+        bool is_last; /* the process ends with this analysis: what it holds is not freed */
 };
 
 /* analysis.c: analyses it; a new reference to the report, or NULL: `err` says which rule is wrong,
@@ -182,6 +205,9 @@ TSNode unit_named(const struct unit *unit, TSNode node, const char *field);
 /* The source of the node; empty for a null node. */
 const char *unit_text(const struct unit *unit, TSNode node, size_t *ret_length);
 bool unit_is(TSNode node, const char *kind);
+
+/* visits.c */
+void visits_find(struct analysis *analysis, struct unit *unit);
 
 /* scope.c */
 void scope_enter(struct analysis *analysis);

@@ -1,5 +1,5 @@
 #include "analysis/arena.h"
-#include "base/mem.h"
+#include "analysis/pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void *arena_alloc(struct arena *arena, size_t size)
         if (!chunk || chunk->size - chunk->used < wanted) {
                 size_t room = wanted > CHUNK_SIZE ? wanted : CHUNK_SIZE;
 
-                chunk = mem_alloc(sizeof(*chunk) + room);
+                chunk = pool_alloc(sizeof(*chunk) + room);
                 if (!chunk)
                         arena_give_up(arena, "out of memory");
                 chunk->size = room;
@@ -89,7 +89,7 @@ void arena_done(struct arena *arena)
         while (arena->chunks) {
                 struct arena_chunk *next = arena->chunks->next;
 
-                mem_free(arena->chunks);
+                pool_free(arena->chunks);
                 arena->chunks = next;
         }
 }

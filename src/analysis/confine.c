@@ -82,8 +82,8 @@ int confine_self(void)
                         limit.rlim_max = limits[i].most;
                 limit.rlim_cur = limit.rlim_max;
                 /* The signal of the soft limit says why it ended. */
-                if (limits[i].resource == RLIMIT_CPU && limit.rlim_cur > ANALYZE_CPU_SECONDS)
-                        limit.rlim_cur = ANALYZE_CPU_SECONDS;
+                if (limits[i].resource == RLIMIT_CPU && limit.rlim_cur > 1)
+                        limit.rlim_cur--;
                 if (setrlimit(limits[i].resource, &limit) < 0)
                         return -1;
         }

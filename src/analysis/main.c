@@ -12,6 +12,7 @@
  */
 #include "analysis/analysis.h"
 #include "analysis/confine.h"
+#include "analysis/pool.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/message.h"
@@ -105,7 +106,7 @@ static int load_set(const json_t *item, struct further *further, struct error *e
 
 /* One report per file, each with the file's name. */
 static json_t *analyse_files(const struct input *input, const json_t *order, const char *language,
-                             const struct analysis_rules *rules, struct error *err)
+                             struct analysis_rules *rules, struct error *err)
 {
         const json_t *files = json_object_get(order, "files");
         json_t *reports = json_array();
@@ -119,6 +120,7 @@ static json_t *analyse_files(const struct input *input, const json_t *order, con
                 if (offset < 0 || length < 0 || offset > input->lengths.source_length ||
                     length >= input->lengths.source_length - offset)
                         return NULL;
+                rules->is_last = i + 1 == json_array_size(files);
                 report = analysis_run(language, input->source + offset, (size_t)length, rules, err);
                 if (!report || json_object_set(report, "file", json_object_get(file, "name")) < 0 ||
                     json_array_append_new(reports, report) < 0)
@@ -165,6 +167,7 @@ int main(void)
         json_object_seed(1); /* else it would ask for randomness later, when it may not */
         if (receive(&input) < 0 || confine_self() < 0)
                 return 1;
+        pool_use(input.lengths.source_length);
         order = json_loadb(input.order, input.lengths.order_length, 0, NULL);
         if (!order)
                 return 1;

@@ -9,9 +9,11 @@
  *   (#resolves? @a "os.system" "x.*")  what the expression means, aliases resolved
  *
  * To read a query costs more than to parse a small source, so that a paragraph of a file may say
- * "; if: word word": it is read only where one of the words stands in the source.
+ * "; if: word word": it is read only where one of the words stands in the source. "; if at the
+ * top:" asks for one in its first two lines. Of several such lines each must hold.
  */
 #include "analysis/analysis.h"
+#include "base/str.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -280,42 +282,71 @@ static void run_one(struct analysis *analysis, const struct unit *unit, const ch
         analysis->query = NULL;
 }
 
-/* Whether one of the words of the line stands in the source. */
-static bool is_needed(const struct analysis *analysis, const char *words, const char *end)
+/* How much of the source a condition asks about. */
+static size_t whole(const struct analysis *analysis)
 {
-        while (words < end) {
-                size_t length;
+        return analysis->length;
+}
+
+static size_t top(const struct analysis *analysis)
+{
+        enum { TOP_LINES = 2 };
+
+        return analysis->line_count > TOP_LINES ? analysis->lines[TOP_LINES] : analysis->length;
+}
+
+static const struct condition {
+        const char *mark;
+        size_t (*length)(const struct analysis *analysis);
+} conditions[] = {
+        { "; if: ", whole },
+        { "; if at the top: ", top },
+};
+
+/* Whether one of the words of the line stands in the first `length` bytes of the source. */
+static bool has_word(const struct analysis *analysis, size_t length, const char *words)
+{
+        for (;;) {
+                size_t word;
 
                 words += strspn(words, " \t");
-                length = strcspn(words, " \t\n");
-                if (length && words < end &&
-                    memmem(analysis->source, analysis->length, words, length))
+                word = strcspn(words, " \t\n");
+                if (word == 0)
+                        return false;
+                if (memmem(analysis->source, length, words, word))
                         return true;
-                words += length + 1;
+                words += word;
         }
-        return false;
+}
+
+/* Whether all conditions of the paragraph hold. */
+static bool is_needed(const struct analysis *analysis, const char *start, const char *end)
+{
+        for (const char *line = start; line < end; line += strcspn(line, "\n") + 1)
+                for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
+                        if (str_has_prefix(line, conditions[i].mark) &&
+                            !has_word(analysis, conditions[i].length(analysis),
+                                      line + strlen(conditions[i].mark)))
+                                return false;
+        return true;
 }
 
 /* The text with the paragraphs blank that are not needed, so that places stay; NULL where nothing
  * is left. */
 static const char *needed_part(struct analysis *analysis, const char *text)
 {
-        static const char mark[] = "; if: ";
         char *part = arena_strndup(&analysis->arena, text, strlen(text));
         bool is_empty = true;
 
         for (char *start = part; *start;) {
-                char *end = strstr(start, "\n\n"), *condition = strstr(start, mark);
+                char *end = strstr(start, "\n\n");
 
                 end = end ? end + 2 : start + strlen(start);
-                if (condition && condition < end &&
-                    !is_needed(analysis, condition + strlen(mark),
-                               condition + strcspn(condition, "\n"))) {
+                if (is_needed(analysis, start, end))
+                        is_empty &= memchr(start, '(', (size_t)(end - start)) == NULL;
+                else
                         for (char *p = start; p < end; p++)
                                 *p = *p == '\n' ? '\n' : ' ';
-                } else {
-                        is_empty &= memchr(start, '(', (size_t)(end - start)) == NULL;
-                }
                 start = end;
         }
         return is_empty ? NULL : part;

@@ -223,13 +223,13 @@ void shell_command(struct analysis *analysis, const struct unit *unit, TSNode no
 }
 
 /* The command at the end of a statement: what reads its input. */
-static TSNode reading_command(TSNode node)
+static TSNode reading_command(const struct unit *unit, TSNode node)
 {
         for (unsigned i = 0; i < 8 && !ts_node_is_null(node) && !unit_is(node, "command"); i++) {
                 uint32_t count = node_count(node);
 
                 if (unit_is(node, "redirected_statement"))
-                        node = unit_named(NULL, node, "body");
+                        node = unit_named(unit, node, "body");
                 else
                         node = count ? node_child(node, count - 1) : (TSNode){ 0 };
         }
@@ -265,12 +265,12 @@ static bool reads_code(struct analysis *analysis, const struct unit *unit, TSNod
 void shell_redirected(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         uint32_t count = node_count(node);
-        TSNode body = unit_named(NULL, node, "body");
+        TSNode body = unit_named(unit, node, "body");
 
         if (analysis->learning)
                 return;
         for (uint32_t i = 0; i < count && i < SHELL_WORDS_MAX; i++) {
-                TSNode redirect = node_child(node, i), reader = reading_command(body);
+                TSNode redirect = node_child(node, i), reader = reading_command(unit, body);
                 TSNode text = { 0 };
                 uint32_t parts = node_count(redirect);
                 size_t length;
@@ -283,7 +283,7 @@ void shell_redirected(struct analysis *analysis, const struct unit *unit, TSNode
                         if (unit_is(child, "heredoc_body"))
                                 text = child;
                         else if (unit_is(child, "pipeline"))
-                                reader = reading_command(child);
+                                reader = reading_command(unit, child);
                 }
                 if (ts_node_is_null(text) || !reads_code(analysis, unit, reader))
                         continue;
@@ -341,7 +341,7 @@ void shell_pipeline(struct analysis *analysis, const struct unit *unit, TSNode n
                 TSNode command = node_child(node, i);
                 struct shell_words words;
 
-                if (i > 0 && reads_code(analysis, unit, reading_command(command)))
+                if (i > 0 && reads_code(analysis, unit, reading_command(unit, command)))
                         parse_within(analysis, unit, node, text);
                 if (unit_is(command, "command")) {
                         shell_words_of(analysis, unit, command, &words);

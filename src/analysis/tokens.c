@@ -72,7 +72,7 @@ static void add(struct tokens *tokens, const char *text, size_t length, uint32_t
 
 static void collect(struct analysis *analysis, const struct unit *unit, struct tokens *tokens)
 {
-        TSTreeCursor *cursor = &analysis->cursors[0];
+        TSTreeCursor *cursor = &analysis->cursor;
 
         ts_tree_cursor_reset(cursor, ts_tree_root_node(unit->tree));
         for (;;) {

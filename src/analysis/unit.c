@@ -11,6 +11,7 @@ struct tables {
         uint8_t *roles;
         uint8_t *naming;
         TSFieldId (*fields)[ROLE_FIELDS];
+        struct named_fields named;
 };
 
 /* Fields whose identifier names something instead of using it. */
@@ -68,7 +69,7 @@ static struct tables *tables_of(struct analysis *analysis, const struct grammar 
 void unit_parse(struct analysis *analysis, const struct grammar *grammar, const char *text,
                 size_t length, struct unit *ret_unit)
 {
-        const struct tables *tables = tables_of(analysis, grammar);
+        struct tables *tables = tables_of(analysis, grammar);
         TSTree *tree;
 
         ARENA_GROW(&analysis->arena, analysis->trees, analysis->tree_count,
@@ -88,7 +89,9 @@ void unit_parse(struct analysis *analysis, const struct grammar *grammar, const 
                 .naming = tables->naming,
                 .roles = tables->roles,
                 .fields = (const TSFieldId(*)[ROLE_FIELDS])tables->fields,
+                .named = &tables->named,
         };
+        visits_find(analysis, ret_unit);
 }
 
 void unit_within(struct analysis *analysis, const struct unit *outer, TSNode place,
@@ -130,11 +133,29 @@ TSNode unit_field(const struct unit *unit, TSNode node, unsigned field)
         return id && !ts_node_is_null(node) ? ts_node_child_by_field_id(node, id) : (TSNode){ 0 };
 }
 
+/* The library compares the name with those of all fields; who asks again with the same literal is
+ * answered from here. */
+static TSFieldId field_of(const struct unit *unit, const char *name)
+{
+        struct named_fields *named = unit->named;
+        TSFieldId id;
+
+        for (unsigned i = 0; i < named->count; i++)
+                if (named->names[i] == name)
+                        return named->ids[i];
+        id = ts_language_field_id_for_name(unit->grammar->language(), name, (uint32_t)strlen(name));
+        if (named->count < NAMED_FIELDS_MAX) {
+                named->names[named->count] = name;
+                named->ids[named->count++] = id;
+        }
+        return id;
+}
+
 TSNode unit_named(const struct unit *unit, TSNode node, const char *field)
 {
-        return ts_node_is_null(node)
-                       ? node
-                       : ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
+        TSFieldId id = ts_node_is_null(node) ? 0 : field_of(unit, field);
+
+        return id ? ts_node_child_by_field_id(node, id) : (TSNode){ 0 };
 }
 
 const char *unit_text(const struct unit *unit, TSNode node, size_t *ret_length)

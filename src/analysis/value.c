@@ -79,16 +79,21 @@ struct value value_name(struct analysis *analysis, const struct unit *unit, cons
 struct value value_member(struct analysis *analysis, const struct unit *unit, struct value object,
                           const char *name, size_t length)
 {
+        const char *owner = object.kind == VALUE_NAME ? object.text : "?";
+        size_t before = object.kind == VALUE_NAME ? object.length : 1;
         char *joined;
 
-        if (length > VALUE_BYTES_MAX || object.length > VALUE_BYTES_MAX)
+        if (length > VALUE_BYTES_MAX || before > VALUE_BYTES_MAX)
                 return unknown;
         name = text_normal(analysis, name, length, &length);
         if (object.kind == VALUE_NAME && object.length == 0)
                 return value_name(analysis, unit, name, length, object.guess);
-        joined = arena_format(&analysis->arena, "%s.%.*s",
-                              object.kind == VALUE_NAME ? object.text : "?", (int)length, name);
-        return value_name(analysis, unit, joined, strlen(joined), object.guess);
+        length = strnlen(name, length);
+        joined = arena_alloc(&analysis->arena, before + length + 2);
+        memcpy(joined, owner, before);
+        joined[before] = '.';
+        memcpy(joined + before + 1, name, length);
+        return value_name(analysis, unit, joined, before + 1 + length, object.guess);
 }
 
 struct value value_identifier(struct analysis *analysis, const struct unit *unit, TSNode node)

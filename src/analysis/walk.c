@@ -1,17 +1,17 @@
-/* The walk over a tree: learns names, finds facts. Never recurses, however deep the tree is. */
+/* The walk along the visits of a tree: learns names, finds facts. */
 #include "analysis/scope.h"
 
 #include <string.h>
 
 enum { PAIRS_MAX = 32, DECLARATORS_MAX = 16, PARAMETERS_MAX = 64 };
 
-/* One walk: the roles of the nodes around, and the branches that were left for a function. */
+/* One walk: what is left again on the way, and the branches that were left for a function. */
 struct walk {
         struct analysis *analysis;
         const struct unit *unit;
-        TSTreeCursor *cursor;
-        uint8_t *roles; /* of the nodes on the way, by depth */
-        size_t depth, capacity;
+        const struct visit *visit;   /* the one we are at */
+        const struct visit **around; /* functions and branches that it lies in */
+        size_t around_count, around_capacity;
         unsigned *branches;
         size_t branch_count, branch_capacity;
 };
@@ -249,10 +249,10 @@ static void enter_call(struct walk *walk, TSNode node, enum role role)
 static void enter_name(struct walk *walk, TSNode node)
 {
         struct analysis *analysis = walk->analysis;
-        enum role around = walk->depth > 1 ? (enum role)walk->roles[walk->depth - 2] : ROLE_NONE;
-        TSFieldId field = ts_tree_cursor_current_field_id(walk->cursor);
+        TSFieldId field = walk->visit->field;
 
-        if (analysis->learning || around == ROLE_PARAMETERS || (field && walk->unit->naming[field]))
+        if (analysis->learning || walk->visit->around == ROLE_PARAMETERS ||
+            (field && walk->unit->naming[field]))
                 return;
         for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
                 struct value value;
@@ -366,52 +366,43 @@ static bool enter(struct walk *walk, TSNode node, enum role role)
 
 static void leave(struct walk *walk)
 {
-        enum role role = (enum role)walk->roles[--walk->depth];
+        const struct visit *visit = walk->around[--walk->around_count];
 
-        if (role == ROLE_BRANCH)
+        if (visit->role == ROLE_BRANCH) {
                 walk->analysis->branch--;
-        if (role == ROLE_DEFINE || role == ROLE_LAMBDA) {
-                scope_leave(walk->analysis);
-                walk->analysis->branch = walk->branches[--walk->branch_count];
+                return;
         }
+        scope_leave(walk->analysis);
+        walk->analysis->branch = walk->branches[--walk->branch_count];
 }
 
-/* Enters the node at the cursor; whether to go into its children. */
-static bool step(struct walk *walk)
+/* Leaves what ends before the visit of this number. */
+static void leave_before(struct walk *walk, size_t number)
 {
-        TSNode node = ts_tree_cursor_current_node(walk->cursor);
-        enum role role = unit_role(walk->unit, node);
-
-        /* A list that is assigned to names its items. */
-        if (role == ROLE_LIST && walk->unit->naming[ts_tree_cursor_current_field_id(walk->cursor)])
-                role = ROLE_PARAMETERS;
-        arena_step(&walk->analysis->arena);
-        ARENA_GROW(&walk->analysis->arena, walk->roles, walk->depth, walk->capacity);
-        walk->roles[walk->depth++] = (uint8_t)role;
-        if (!walk->analysis->learning && (ts_node_is_error(node) || ts_node_is_missing(node)))
-                report_error(walk->analysis, walk->unit, node);
-        return enter(walk, node, role);
+        while (walk->around_count > 0 && walk->around[walk->around_count - 1]->end <= number)
+                leave(walk);
 }
 
 void walk_unit(struct analysis *analysis, const struct unit *unit)
 {
         struct walk walk = { .analysis = analysis, .unit = unit };
+        size_t next;
 
-        walk.cursor = &analysis->cursors[unit->depth];
-        if (unit->depth >= analysis->cursor_count) {
-                *walk.cursor = ts_tree_cursor_new(ts_tree_root_node(unit->tree));
-                analysis->cursor_count = unit->depth + 1;
-        } else {
-                ts_tree_cursor_reset(walk.cursor, ts_tree_root_node(unit->tree));
-        }
-        for (;;) {
-                if (step(&walk) && ts_tree_cursor_goto_first_child(walk.cursor))
-                        continue;
-                leave(&walk);
-                while (!ts_tree_cursor_goto_next_sibling(walk.cursor)) {
-                        if (!ts_tree_cursor_goto_parent(walk.cursor))
-                                return;
-                        leave(&walk);
+        for (size_t i = 0; i < unit->visit_count; i = next) {
+                const struct visit *visit = &unit->visits[i];
+                enum role role = (enum role)visit->role;
+
+                leave_before(&walk, i);
+                walk.visit = visit;
+                arena_step(&analysis->arena);
+                if (visit->is_wrong && !analysis->learning)
+                        report_error(analysis, unit, visit->node);
+                next = enter(&walk, visit->node, role) ? i + 1 : visit->end;
+                if (role == ROLE_BRANCH || role == ROLE_DEFINE || role == ROLE_LAMBDA) {
+                        ARENA_GROW(&analysis->arena, walk.around, walk.around_count,
+                                   walk.around_capacity);
+                        walk.around[walk.around_count++] = visit;
                 }
         }
+        leave_before(&walk, unit->visit_count);
 }

@@ -209,24 +209,11 @@ json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int 
 
 /* ---- the stage ---- */
 
-static void tell(const struct passage *passage, const char *kind, const char *text)
-{
-        const struct engine_order *order = passage->order;
-        struct engine_event event = {
-                .kind = kind,
-                .id = passage->result->id,
-                .time = (double)(clock_now_ns() - passage->started_ns) / 1e9,
-                .text = text,
-        };
-
-        if (order->event)
-                order->event(order->context, &event);
-}
-
 static int keep(struct passage *passage, json_t *report, struct error *err)
 {
         char *text = report ? json_dumps(report, JSON_COMPACT) : NULL;
 
+        passage->result->analysed = analysis_in_short(report);
         mem_free(passage->result->analysis);
         passage->result->analysis = text ? mem_strdup(text) : NULL;
         free(text); /* jansson's own allocation */
@@ -297,7 +284,7 @@ int passage_analyse(struct passage *passage, struct error *err)
         if (mode == ANALYSIS_OFF)
                 return 0;
         if (request->trusted) {
-                tell(passage, "security.bypass", "static analysis was left out: --trusted");
+                passage_tell(passage, "security.bypass", "static analysis was left out: --trusted");
                 report = analysis_skipped_report(passage, "trusted");
                 r = keep(passage, report, err);
                 json_decref(report);

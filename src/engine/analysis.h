@@ -7,6 +7,7 @@
 
 #include "backend/child.h"
 #include "base/error.h"
+#include "result/result.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -50,6 +51,8 @@ char *analysis_order_text(const struct passage *passage, const struct analysis_s
 json_t *analysis_read_report(const struct passage *passage, const char *text, size_t length,
                              struct error *err);
 json_t *analysis_skipped_report(const struct passage *passage, const char *reason);
+/* What is recorded of it. */
+struct result_analysis analysis_in_short(const json_t *report);
 /* The finding because of which the policy blocks the code, borrowed; NULL: it may run. */
 const json_t *analysis_blocking(const struct passage *passage, const json_t *report);
 

@@ -145,6 +145,9 @@ static bool add_report(json_t *whole, const json_t *part)
         if (str_equal(json_string_value(json_object_get(part, "state")), "skipped")) {
                 const char *reason = json_string_value(json_object_get(part, "reason"));
 
+                /* No risk is known, unless other files of the project show one. */
+                if (level_of(json_object_get(whole, "risk")) == 0)
+                        (void)json_object_set_new(whole, "risk", json_null());
                 return reason && json_object_set_new(whole, "state", json_string("skipped")) == 0 &&
                        json_object_set_new(whole, "reason", json_string(reason)) == 0;
         }
@@ -252,6 +255,24 @@ json_t *analysis_read_report(const struct passage *passage, const char *text, si
         }
         json_decref(root);
         return report;
+}
+
+struct result_analysis analysis_in_short(const json_t *report)
+{
+        static const char *const states[] = { "done", "skipped", "trusted" };
+        const char *state = json_string_value(json_object_get(report, "state"));
+        const json_t *dropped = json_object_get(report, "dropped");
+        int level = level_of(json_object_get(report, "risk"));
+        struct result_analysis analysed = {
+                .risk = level < 0 ? NULL : levels[level],
+                .findings = json_array_size(json_object_get(report, "findings")) +
+                            (uint64_t)json_integer_value(dropped),
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+                if (str_equal(state, states[i]))
+                        analysed.state = states[i];
+        return analysed;
 }
 
 /* Whether the policy itself lists something for the language. */

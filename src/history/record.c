@@ -113,6 +113,20 @@ static void add_violations(struct strbuf *out, const struct result *result)
         strbuf_adds(out, "]");
 }
 
+static void add_analysis(struct strbuf *out, const struct result_analysis *analysed)
+{
+        if (!analysed->state) {
+                jsontext_put_null(out, "analysis");
+                return;
+        }
+        jsontext_key(out, "analysis");
+        strbuf_adds(out, "{");
+        jsontext_put_string(out, "state", analysed->state);
+        jsontext_put_string(out, "risk", analysed->risk);
+        jsontext_put_size(out, "findings", analysed->findings);
+        strbuf_adds(out, "}");
+}
+
 static void add_outcome(struct strbuf *out, const struct result *result)
 {
         const struct result_step *run = &result->run;
@@ -152,7 +166,7 @@ static void add_record(struct strbuf *out, const struct history_entry *entry)
         add_limits(out, result);
         add_protections(out, result);
         add_violations(out, result);
-        jsontext_put_null(out, "analysis");
+        add_analysis(out, &result->analysed);
         jsontext_put_string(out, "artifacts", entry->artifacts);
 }
 

@@ -92,6 +92,13 @@ struct result_case {
 
 enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 16, RESULT_FILES_MAX = 1000 };
 
+/* What static analysis came to, in short. */
+struct result_analysis {
+        const char *state; /* static: "done", "skipped", "trusted"; NULL: there was none */
+        const char *risk;  /* static: "none" to "critical"; NULL: not known */
+        uint64_t findings; /* those left out of the report included */
+};
+
 struct result {
         char id[CLOCK_ULID_MAX];
         char started_at[CLOCK_STAMP_MAX];
@@ -122,6 +129,7 @@ struct result {
         struct result_violation violations[RESULT_VIOLATIONS_MAX];
         size_t violation_count;
         char *analysis; /* owned: the report as JSON; NULL: there was none */
+        struct result_analysis analysed;
 };
 
 struct result *result_new(void); /* with id and time; NULL when out of memory */

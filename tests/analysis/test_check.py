@@ -204,6 +204,15 @@ def test_a_paragraph_with_a_condition_is_read_only_where_it_holds(sandbox, rules
     assert sandbox.call("check", "-l", "python", "--rules", folder, "-c", "spoon").exit_code == 125
 
 
+@pytest.mark.parametrize("code, is_read", [
+    ("plate\nspoon\nx", True), ("plate\nx\nspoon", False), ("spoon", False), ("x\n\nplate\n", False),
+])
+def test_all_conditions_of_a_paragraph_must_hold(sandbox, rules, code, is_read):
+    queries = '; if: plate\n; if at the top: fork spoon\n((no_such_node) @x (#set! rule "own.while"))\n'
+    outcome = sandbox.call("check", "-l", "python", "--rules", rules(queries=queries), "-c", code)
+    assert outcome.exit_code == (125 if is_read else 0), outcome
+
+
 # ---- SARIF ----
 
 def test_sarif_has_what_the_standard_requires(sandbox, place):
@@ -243,7 +252,7 @@ def test_the_source_cannot_steer_the_terminal(sandbox):
 
 def test_every_built_in_query_can_be_read(check):
     """The paragraphs of queries are read only where their words stand: here all do."""
-    assert check("python", "# coding: x fork Process utf-7 coding=\n")["state"] == "done"
+    assert check("python", "# coding: x fork Process utf-7 coding= while\n")["state"] == "done"
     assert check("shell", "echo '|/dev/ /proc/ /sys/ /dev/tcp /dev/udp'\n")["state"] == "done"
     assert check("c", "/* asm fork */\n")["state"] == "done"
     assert check("cpp", "/* asm fork */\n")["state"] == "done"

@@ -61,6 +61,17 @@ def test_the_hash_of_a_large_program_is_remembered_and_true(sandbox, state, plac
     assert digest.encode() in (state / "code-hashes").read_bytes()
 
 
+@pytest.mark.parametrize("flags, expected", [
+    ([], {"state": "done", "risk": "high", "findings": 2}),
+    (["--check", "block"], {"state": "done", "risk": "high", "findings": 2}),
+    (["--trusted"], {"state": "trusted", "risk": None, "findings": 0}),
+    (["--check", "off"], None),
+])
+def test_the_record_has_the_risk(run, state, flags, expected):
+    run("import subprocess, socket", *flags, language="python")
+    assert journal.records(state)[0]["analysis"] == expected
+
+
 def test_neither_code_nor_input_nor_output_is_in_the_journal(run, state):
     run("echo s3cr3t-out; cat; : s3cr3t-code", "-e", "TOKEN=s3cr3t-env", "--", "s3cr3t-arg")
     assert b"s3cr3t" not in b"".join(journal.lines(state))
