@@ -25,7 +25,8 @@ static json_t *describe(const struct engine *engine, const struct language *lang
                                   tool.version[0] ? json_string(tool.version) : json_null());
         (void)json_object_set_new(json, "path",
                                   tool.path[0] ? json_string(tool.path) : json_null());
-        (void)json_object_set_new(json, "warm", json_string(language->launcher ? "fork" : "none"));
+        (void)json_object_set_new(json, "warm",
+                                  json_string(language->park.command[0] ? language->warm : "none"));
         (void)json_object_set_new(json, "status", json_string(found ? "ready" : "missing"));
         (void)json_object_set_new(json, "reason", found ? json_null() : json_string(why.message));
         (void)json_object_set_new(json, "fix",

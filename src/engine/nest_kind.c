@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <string.h>
+
 enum { TEMPLATE_ROOT_BYTES = 8 << 20 };
 
 /* What a run brings itself, and what is different in each process, does not count. */
@@ -47,74 +49,99 @@ static void encode_nest(const struct plan *plan, struct strbuf *out)
         plan_encode(&template, out);
 }
 
-/* What an interpreter reads when it starts, and what its copies therefore share: all of it is part
- * of the kind. Nothing else of a run's environment reaches it; the launcher sets the rest in each
- * copy. */
-static const char *const start_variables[] = { "LANG=", "LC_ALL=", "LC_CTYPE=",
-                                               "PYTHONDONTWRITEBYTECODE=", "PYTHONUTF8=" };
-/* Set by the launcher, though an interpreter would read it when it starts. */
-static const char *const launched_variables[] = { "PYTHONPATH=" };
+/* What any interpreter reads when it starts, and what its copies therefore share: all of it is part
+ * of the kind. Nothing else of a run's environment reaches it but what its language names; the rest
+ * is set in each copy. */
+static const char *const start_variables[] = { "LANG=", "LANGUAGE=", "LC_", "TZ=", NULL };
 /* Those that begin so change how a program starts, or what is loaded into it: such a run is
  * executed. */
-static const char *const cold_variables[] = { "GCONV_PATH=", "GLIBC_",   "LD_",      "LOCPATH=",
-                                              "MALLOC_",     "NLSPATH=", "OPENSSL_", "PYTHON" };
+static const char *const cold_variables[] = { "GCONV_PATH=", "GLIBC_",       "LD_",
+                                              "LOCPATH=",    "MALLOC_",      "NLSPATH=",
+                                              "OPENSSL_",    "SANDBOX_PARK", NULL };
 
-static bool is_among(const char *variable, const char *const *prefixes, size_t count)
+static bool begins_with_one(const char *variable, const char *const *prefixes)
 {
-        for (size_t i = 0; i < count; i++)
-                if (str_has_prefix(variable, prefixes[i]))
+        for (; *prefixes; prefixes++)
+                if (str_has_prefix(variable, *prefixes))
                         return true;
         return false;
 }
 
-static bool is_start_variable(const char *variable)
+static bool is_one(const char *variable, const char *const *names)
 {
-        return is_among(variable, start_variables, ARRAY_SIZE(start_variables));
+        for (; *names; names++)
+                if (str_has_prefix(variable, *names) && variable[strlen(*names)] == '=')
+                        return true;
+        return false;
 }
 
-bool nest_kind_can_park(const struct plan *plan)
+static bool is_start_variable(const struct language_park *way, const char *variable)
 {
-        for (uint32_t i = 0; i < plan->environment_count; i++)
-                if (is_among(plan->environment[i], cold_variables, ARRAY_SIZE(cold_variables)) &&
-                    !is_start_variable(plan->environment[i]) &&
-                    !is_among(plan->environment[i], launched_variables,
-                              ARRAY_SIZE(launched_variables)))
+        return begins_with_one(variable, start_variables) || is_one(variable, way->keeps);
+}
+
+/* Whether a parked interpreter can stand for one that starts with this environment. */
+static bool can_park(const struct language_park *way, const struct plan *plan)
+{
+        for (uint32_t i = 0; i < plan->environment_count; i++) {
+                const char *variable = plan->environment[i];
+
+                if ((begins_with_one(variable, cold_variables) ||
+                     begins_with_one(variable, way->cold)) &&
+                    !is_start_variable(way, variable) && !is_one(variable, way->sets))
                         return false;
+        }
         return true;
 }
 
-static int park_environment(const struct engine *engine, const struct plan *plan,
-                            struct strlist *ret_environment)
+/* "NAME=value", where there is a value. */
+static int add_variable(struct strlist *environment, const char *name, const char *value)
 {
-        AUTO_STRBUF struct strbuf preload = { 0 }, socket = { 0 };
+        AUTO_STRBUF struct strbuf text = { 0 };
 
-        for (uint32_t i = 0; i < plan->environment_count; i++)
-                if (is_start_variable(plan->environment[i]) &&
-                    strlist_add(ret_environment, plan->environment[i]) < 0)
-                        return -1;
-        strbuf_addf(&preload, "LD_PRELOAD=%s", engine->park_path);
-        strbuf_addf(&socket, PARK_VARIABLE "=%d:/sandbox/park", PARK_SOCKET);
-        if (preload.failed || socket.failed ||
-            strlist_add(ret_environment, "PATH=/usr/local/bin:/usr/bin:/bin") < 0 ||
-            strlist_add(ret_environment, "HOME=/") < 0 ||
-            strlist_add(ret_environment, preload.data) < 0)
-                return -1;
-        return strlist_add(ret_environment, socket.data);
+        if (!value)
+                return 0;
+        strbuf_addf(&text, "%s=%s", name, value);
+        return text.failed ? -1 : strlist_add(environment, text.data);
 }
 
-/* The interpreter with its launcher instead of a program, and the library that stops it. */
-static void encode_park(const struct engine *engine, const struct plan *plan, const char *launcher,
-                        struct strbuf *out)
+static int park_environment(const struct engine *engine, const struct plan_draft *draft,
+                            const struct language_park *way, struct strlist *ret_environment)
+{
+        const struct {
+                const char *name, *value;
+        } own[] = {
+                { "PATH", "/usr/local/bin:/usr/bin:/bin" }, { "HOME", "/" },
+                { "LD_PRELOAD", engine->park_path },        { PARK_PROGRAM, draft->park.program },
+                { PARK_LAUNCHER, way->launcher },           { PARK_FORKS, way->forks ? "yes" : NULL },
+                { PARK_POSES, way->poses ? "yes" : NULL },
+        };
+
+        for (uint32_t i = 0; i < draft->plan.environment_count; i++)
+                if (is_start_variable(way, draft->plan.environment[i]) &&
+                    strlist_add(ret_environment, draft->plan.environment[i]) < 0)
+                        return -1;
+        for (size_t i = 0; i < draft->park.environment.count; i++)
+                if (strlist_add(ret_environment, draft->park.environment.items[i]) < 0)
+                        return -1;
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+                if (add_variable(ret_environment, own[i].name, own[i].value) < 0)
+                        return -1;
+        return 0;
+}
+
+/* The interpreter as its language says it is parked, and the library that stops it. */
+static void encode_park(const struct engine *engine, const struct plan_draft *draft,
+                        const struct language_park *way, struct strbuf *out)
 {
         struct strlist environment = { 0 };
-        const char *arguments[] = { plan->arguments[0], "-c", launcher, NULL };
-        struct plan park = template_of(plan);
+        struct plan park = template_of(&draft->plan);
 
-        if (park_environment(engine, plan, &environment) < 0)
+        if (park_environment(engine, draft, way, &environment) < 0)
                 out->failed = true;
-        park.program = plan->arguments[0];
-        park.arguments = arguments;
-        park.argument_count = 3;
+        park.program = draft->park.arguments.items[0];
+        park.arguments = (const char **)draft->park.arguments.items;
+        park.argument_count = (uint32_t)draft->park.arguments.count;
         park.environment = (const char **)environment.items;
         park.environment_count = (uint32_t)environment.count;
         park.mount_count = park.file_count = 0;
@@ -123,16 +150,17 @@ static void encode_park(const struct engine *engine, const struct plan *plan, co
         strlist_done(&environment);
 }
 
-int nest_kind_make(const struct engine *engine, const struct plan *plan,
-                   const struct cgroup_limits *limits, const char *launcher,
+int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
+                   const struct language *language, const struct cgroup_limits *limits,
                    struct nest_kind *ret_kind)
 {
         struct hash hash;
 
         *ret_kind = (struct nest_kind){ .limits = *limits };
-        encode_nest(plan, &ret_kind->nest_plan);
-        if (launcher && engine->park_path)
-                encode_park(engine, plan, launcher, &ret_kind->park_plan);
+        encode_nest(&draft->plan, &ret_kind->nest_plan);
+        if (draft->park.arguments.count > 0 && engine->park_path &&
+            can_park(&language->park, &draft->plan))
+                encode_park(engine, draft, &language->park, &ret_kind->park_plan);
         if (ret_kind->nest_plan.failed || ret_kind->park_plan.failed) {
                 nest_kind_done(ret_kind);
                 return -1;
@@ -146,7 +174,7 @@ int nest_kind_make(const struct engine *engine, const struct plan *plan,
         (void)hash_update_identity(&hash, engine->init_path);
         if (ret_kind->park_plan.length > 0) {
                 (void)hash_update_identity(&hash, engine->park_path);
-                (void)hash_update_identity(&hash, plan->arguments[0]);
+                (void)hash_update_identity(&hash, draft->park.arguments.items[0]);
         }
         hash_final(&hash, ret_kind->name);
         return 0;

@@ -10,6 +10,7 @@
 #include "backend/nest.h"
 #include "base/hash.h"
 #include "engine/engine.h"
+#include "plan/build.h"
 
 struct nests *nests_new(struct engine *engine, const struct engine_options *options);
 void nests_free(struct nests *nests);
@@ -22,14 +23,12 @@ struct nest_kind {
         struct cgroup_limits limits;
 };
 
-/* The kind of a run: all of its plan but what a nest leaves open, the limits of its group, and the
- * launcher of its language (or NULL). */
-int nest_kind_make(const struct engine *engine, const struct plan *plan,
-                   const struct cgroup_limits *limits, const char *launcher,
+/* The kind of a run: all of its plan but what a nest leaves open, the limits of its group, and how
+ * an interpreter of its language is parked, where the draft has one. */
+int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
+                   const struct language *language, const struct cgroup_limits *limits,
                    struct nest_kind *ret_kind);
 void nest_kind_done(struct nest_kind *kind);
-/* Whether a parked interpreter can stand for one that starts with this environment. */
-bool nest_kind_can_park(const struct plan *plan);
 
 /* A nest that a run has for itself, until it is given back. */
 struct lodging {

@@ -214,22 +214,6 @@ static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
         return fits;
 }
 
-static bool plan_allows_two(const struct passage *passage)
-{
-        return passage->policy.limits.processes >= 2;
-}
-
-/* A launcher stands for the plain way: tool, file, arguments. */
-static const char *launcher_of(const struct passage *passage, const struct plan *plan)
-{
-        const struct language *language = passage->language;
-        bool plain = plan->argument_count >= 2 && str_equal(plan->arguments[0], passage->tool.path);
-
-        /* Whoever brings the guest is a process too, for a moment. */
-        plain = plain && plan_allows_two(passage) && nest_kind_can_park(plan);
-        return plain && str_equal(language->warm, "fork") ? language->launcher : NULL;
-}
-
 /* What a step is started with and ends with. */
 struct attempt {
         struct backend_input input;
@@ -272,14 +256,15 @@ static void give_nest(struct engine *engine, struct lodging *lodging, bool clean
         lodging->nest = NULL;
 }
 
-static bool take_nest(struct passage *passage, struct attempt *attempt, const struct plan *plan)
+static bool take_nest(struct passage *passage, struct attempt *attempt,
+                      const struct plan_draft *draft)
 {
         struct nest_kind kind;
         bool taken;
 
-        if (passage->order->request->no_warm || !fits_a_nest(passage, plan) ||
-            nest_kind_make(passage->engine, plan, &attempt->input.group_limits,
-                           launcher_of(passage, plan), &kind) < 0)
+        if (passage->order->request->no_warm || !fits_a_nest(passage, &draft->plan) ||
+            nest_kind_make(passage->engine, draft, passage->language, &attempt->input.group_limits,
+                           &kind) < 0)
                 return false;
         taken = passage->engine->nests
                         ? nests_take(passage->engine->nests, &kind, &attempt->lodging)
@@ -351,7 +336,8 @@ static int tell(struct passage *passage, const struct step_order *order, const s
 }
 
 static int start_and_watch(struct passage *passage, const struct step_order *order,
-                           const struct step_files *files, struct plan *plan, struct error *err)
+                           const struct step_files *files, struct plan_draft *draft,
+                           struct error *err)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
@@ -362,6 +348,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 .input.empty_stdin =
                         order->build || (request->stdin_fd < 0 && request->stdin_length == 0),
         };
+        struct plan *plan = &draft->plan;
         struct monitor_order watch;
         int r;
 
@@ -369,7 +356,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 attempt.input.file_fds[attempt.input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, &watch); /* the clock of the step starts here */
         watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
-        if (take_nest(passage, &attempt, plan) &&
+        if (take_nest(passage, &attempt, draft) &&
             start_in_nest(passage, &attempt, plan, err) == 0) {
                 r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
                 if (attempt.run.is_ready || order->outcome->outcome != OUTCOME_REFUSED) {
@@ -418,7 +405,7 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
         passage->result->backend = passage->backend->name;
         r = complete_plan(passage, order->limits, &draft.plan, err);
         if (r == 0)
-                r = start_and_watch(passage, order, &files, &draft.plan, err);
+                r = start_and_watch(passage, order, &files, &draft, err);
         plan_draft_done(&draft);
         if (scratch[0])
                 (void)tree_remove(scratch); /* gone already, unless the helper was killed */

@@ -74,6 +74,23 @@ static void describe_deps(const struct passage *passage, const struct step_order
                 input->command = language->deps.compile;
 }
 
+/* How an interpreter may stand ready for this step: where it is run in the plain way. */
+static const struct language_park *park_of(const struct passage *passage,
+                                           const struct step_order *order)
+{
+        const struct language_park *park = &passage->language->park;
+        bool has_arguments = passage->order->request->arguments.count > 0;
+        /* Whoever brings a copy is a process too, for a moment. */
+        bool has_room = order->limits->processes >= 2;
+        bool plain = order->step == PLAN_STEP_RUN &&
+                     run_command(passage) == passage->language->run &&
+                     passage->backend == &backend_container && engine_is_warm(passage->engine);
+
+        if (!plain || !park->command[0] || !has_room || (park->no_args && has_arguments))
+                return NULL;
+        return passage->order->request->no_warm ? NULL : park;
+}
+
 void step_describe(const struct passage *passage, const struct step_order *order,
                    const char *scratch, struct plan_input *ret_input, struct step_files *ret_files)
 {
@@ -105,6 +122,7 @@ void step_describe(const struct passage *passage, const struct step_order *order
                                         : NULL,
                 .program_bytes = passage->program_bytes,
         };
+        ret_input->park = park_of(passage, order);
         describe_deps(passage, order, ret_input);
         add_files(passage, order, ret_input, ret_files);
         if (!ret_input->has_program) {

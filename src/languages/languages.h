@@ -35,7 +35,8 @@
         X(ENTRY, "entry")               /* project: the file to start with */                      \
         X(SOURCES, "sources")           /* project: its files of the language; a word of its own */\
         X(MEMORY_MIB, "memory_mib")     /* the memory limit of the step */                         \
-        X(HEAP_MIB, "heap_mib")         /* the part of it that `heap` gives to the program */
+        X(HEAP_MIB, "heap_mib")         /* the part of it that `heap` gives to the program */      \
+        X(LAUNCHER, "launcher")         /* park: the text of its launcher */
 /* clang-format on */
 
 enum language_placeholder {
@@ -95,6 +96,19 @@ struct language_deps {
         const char *const *env;          /* "K=V" for compiler and program, over the language's */
 };
 
+/* How an interpreter is parked: see docs/WARM.md. */
+struct language_park {
+        const char *const *command; /* empty: it cannot be parked */
+        const char *launcher;       /* a program in the language, or NULL */
+        bool forks;                 /* the launcher forks, so that it knows that it was copied */
+        bool poses;                 /* it asks who it is when it starts, and never again */
+        bool no_args;               /* a run with arguments is executed */
+        const char *const *env;     /* "K=V" for the parked interpreter alone */
+        const char *const *keeps;   /* variables that it reads when it starts */
+        const char *const *sets;    /* variables that it would read, which the launcher sets */
+        const char *const *cold;    /* beginnings of those with which it must be executed */
+};
+
 struct language {
         const char *name;  /* canonical: "python" */
         const char *title; /* "Python" */
@@ -124,10 +138,10 @@ struct language {
         const char *const *syntax_errors;
         const char *const *compile_errors;
         const char *const *error_lines;
-        const char *warm;     /* "none", "fork" or "once" */
-        const char *launcher; /* fork: the program that a parked interpreter runs; or NULL */
-        const char *hello;    /* a program that prints "hello" and a newline; NULL without a tool */
-        const char *failing;  /* a program that ends with a non-zero exit code; NULL likewise */
+        const char *warm; /* "none", "fork" or "once" */
+        struct language_park park;
+        const char *hello;   /* a program that prints "hello" and a newline; NULL without a tool */
+        const char *failing; /* a program that ends with a non-zero exit code; NULL likewise */
 };
 
 /* The tables made at build time; NULL-terminated. */

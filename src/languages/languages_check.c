@@ -1,6 +1,7 @@
 /* Contradictions between the keys of a language file. */
 #include "languages/languages_load.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -36,6 +37,8 @@ static bool is_used(const struct language *language, const char *word)
                 language->deps.install.paths,
                 language->deps.compile,
                 language->deps.env,
+                language->park.command,
+                language->park.env,
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
@@ -65,6 +68,10 @@ const char *language_contradiction(const struct language *language)
                 return "{deps} is used, and 'deps' is missing";
         if (!language->heap_percent && is_used(language, "{heap_mib}"))
                 return "{heap_mib} is used, and 'heap' is missing";
+        if (!language->park.launcher && is_used(language, "{launcher}"))
+                return "{launcher} is used, and missing in 'park'";
+        if (language->park.command[0] && str_equal(language->warm, "none"))
+                return "'park' is given, and 'warm' says none";
         if (is_compiled && language->executable)
                 return "a compiled language's code is not executable";
         if (language->minimum_version && !language->version_arguments[0])

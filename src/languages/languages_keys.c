@@ -303,6 +303,19 @@ static const struct language_key deps_keys[] = {
         END,
 };
 
+static const struct language_key park_keys[] = {
+        KEY("command", LIST, REQUIRED, park.command, refuse_argument),
+        KEY("launcher", STRING, OPTIONAL, park.launcher, NULL),
+        KEY("forks", FLAG, OPTIONAL, park.forks, NULL),
+        KEY("poses", FLAG, OPTIONAL, park.poses, NULL),
+        KEY("no_args", FLAG, OPTIONAL, park.no_args, NULL),
+        KEY("env", ENV, OPTIONAL, park.env, refuse_variable),
+        KEY("keeps", LIST, OPTIONAL, park.keeps, refuse_variable),
+        KEY("sets", LIST, OPTIONAL, park.sets, refuse_variable),
+        KEY("cold", LIST, OPTIONAL, park.cold, refuse_variable),
+        END,
+};
+
 const struct language_key language_keys[] = {
         KEY("name", STRING, REQUIRED, name, refuse_name),
         KEY("title", STRING, REQUIRED, title, refuse_empty),
@@ -326,8 +339,8 @@ const struct language_key language_keys[] = {
         MAPPING("deps", deps_keys),
         KEY("run", LIST, REQUIRED, run, refuse_argument),
         KEY("env", ENV, OPTIONAL, env, refuse_variable),
-        KEY("launcher", STRING, OPTIONAL, launcher, NULL),
         KEY("warm", STRING, OPTIONAL, warm, refuse_warm),
+        MAPPING("park", park_keys),
         KEY("hello", STRING, OPTIONAL, hello, NULL),
         KEY("error", STRING, OPTIONAL, failing, NULL),
         END,

@@ -1,42 +1,134 @@
 /*
- * The functions of the C library by which interpreters open their program, in front of the real
- * ones. Where the path is not the one to stop at, they do what they always do.
+ * Functions of the C library in front of the real ones: those by which interpreters open their
+ * program, fork, and ask who they are. Where nothing is to be stopped, they do what they always do.
  */
-/* Both names are meant, and not one for the other. */
+/* Both names of each are meant, and not one for the other. */
 #undef _FILE_OFFSET_BITS
 #include "park/park.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <sys/types.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
 typedef int open_function(const char *path, int flags, ...);
+typedef int openat_function(int dir, const char *path, int flags, ...);
+typedef FILE *fopen_function(const char *path, const char *mode);
 
 static mode_t mode_of(int flags, va_list arguments)
 {
         return flags & (O_CREAT | __O_TMPFILE) ? (mode_t)va_arg(arguments, int) : 0;
 }
 
+#define REAL(type, name)                                                                           \
+        static type *real;                                                                         \
+                                                                                                   \
+        if (!real)                                                                                 \
+        real = (type *)dlsym(RTLD_NEXT, #name)
+
 #define HOOK_OPEN(name)                                                                            \
         EXPORT int name(const char *path, int flags, ...);                                         \
         int name(const char *path, int flags, ...)                                                 \
         {                                                                                          \
-                static open_function *real;                                                        \
                 va_list arguments;                                                                 \
                 mode_t mode;                                                                       \
+                int fd;                                                                            \
+                REAL(open_function, name);                                                         \
                                                                                                    \
-                if (park_stops_at(path))                                                           \
-                        return park_here();                                                        \
+                if (stops_open(path, &fd))                                                         \
+                        return fd;                                                                 \
                 va_start(arguments, flags);                                                        \
                 mode = mode_of(flags, arguments);                                                  \
                 va_end(arguments);                                                                 \
-                if (!real)                                                                         \
-                        real = (open_function *)dlsym(RTLD_NEXT, #name);                           \
                 return real(path, flags, mode);                                                    \
+        }
+
+#define HOOK_OPENAT(name)                                                                          \
+        EXPORT int name(int dir, const char *path, int flags, ...);                                \
+        int name(int dir, const char *path, int flags, ...)                                        \
+        {                                                                                          \
+                va_list arguments;                                                                 \
+                mode_t mode;                                                                       \
+                int fd;                                                                            \
+                REAL(openat_function, name);                                                       \
+                                                                                                   \
+                if (stops_open(path, &fd))                                                         \
+                        return fd;                                                                 \
+                va_start(arguments, flags);                                                        \
+                mode = mode_of(flags, arguments);                                                  \
+                va_end(arguments);                                                                 \
+                return real(dir, path, flags, mode);                                               \
+        }
+
+#define HOOK_FOPEN(name)                                                                           \
+        EXPORT FILE *name(const char *path, const char *mode);                                     \
+        FILE *name(const char *path, const char *mode)                                             \
+        {                                                                                          \
+                int fd;                                                                            \
+                REAL(fopen_function, name);                                                        \
+                                                                                                   \
+                if (stops_open(path, &fd))                                                         \
+                        return fd < 0 ? NULL : fdopen(fd, mode);                                   \
+                return real(path, mode);                                                           \
         }
 
 HOOK_OPEN(open)
 HOOK_OPEN(open64)
+/* What the compiler makes of them where it checks their arguments. */
+HOOK_OPEN(__open_2)
+HOOK_OPEN(__open64_2)
+HOOK_OPENAT(openat)
+HOOK_OPENAT(openat64)
+HOOK_FOPEN(fopen)
+HOOK_FOPEN(fopen64)
+
+/* ---- who am I ---- */
+
+#define HOOK_IDENTITY(type, name, posed)                                                           \
+        EXPORT type name(void);                                                                    \
+        type name(void)                                                                            \
+        {                                                                                          \
+                typedef type function(void);                                                       \
+                REAL(function, name);                                                              \
+                                                                                                   \
+                return stops_poses() ? (posed) : real();                                           \
+        }
+
+HOOK_IDENTITY(pid_t, getpid, POSED_PID)
+HOOK_IDENTITY(pid_t, getppid, POSED_PARENT)
+HOOK_IDENTITY(uid_t, getuid, POSED_ID)
+HOOK_IDENTITY(uid_t, geteuid, POSED_ID)
+HOOK_IDENTITY(gid_t, getgid, POSED_ID)
+HOOK_IDENTITY(gid_t, getegid, POSED_ID)
+
+EXPORT int gethostname(char *name, size_t size);
+int gethostname(char *name, size_t size)
+{
+        typedef int function(char *, size_t);
+        REAL(function, gethostname);
+
+        if (!stops_poses() || size < sizeof(POSED_HOST))
+                return real(name, size);
+        memcpy(name, POSED_HOST, sizeof(POSED_HOST));
+        return 0;
+}
+
+/* ---- fork ---- */
+
+pid_t hooks_real_fork(void)
+{
+        typedef pid_t function(void);
+        REAL(function, fork);
+
+        return real();
+}
+
+EXPORT pid_t fork(void);
+pid_t fork(void)
+{
+        return stops_fork() ? 0 : hooks_real_fork();
+}

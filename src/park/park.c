@@ -16,6 +16,7 @@
 #include "base/message.h"
 #include "kernel/sys.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,14 +28,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { GUESTS_MAX = 64, CHILD_STACK = 256 << 10 };
+enum { GUESTS_MAX = 64, OWN_FDS_MAX = 32, ENVIRONMENT_MAX = 1024, CHILD_STACK = 256 << 10 };
 
 /* A guest that lives, and whom to tell its end. */
 struct guest {
@@ -45,8 +48,10 @@ struct guest {
 
 static struct {
         int socket; /* -1: not parked */
-        char path[256];
         struct init init;
+        int own_fds[OWN_FDS_MAX]; /* those that the interpreter has opened itself */
+        int own_fd_count;
+        char *environment[ENVIRONMENT_MAX];
         struct guest guests[GUESTS_MAX];
         int fds[ORDER_FDS_MAX];
         struct adopt order;
@@ -67,6 +72,33 @@ static void decode_plan(int plan_fd, uint64_t length)
         if (bytes == MAP_FAILED || arena == MAP_FAILED ||
             plan_decode(bytes, length, arena, arena_size, &park.init.plan) != NULL)
                 report_failure(&park.init, STAGE_ORDER, EPROTO);
+}
+
+/* What the interpreter had open is closed with all the rest: it would lead to other guests. One
+ * that knows that it was forked closes it once more and makes it anew; until then, nothing else may
+ * have the number. */
+static void replace_own_fds(void)
+{
+        int null = park.own_fd_count > 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+        bool is_own = false; /* it may have got one of the numbers itself */
+
+        for (int i = 0; i < park.own_fd_count && null >= 0; i++) {
+                is_own |= park.own_fds[i] == null;
+                if (park.own_fds[i] != null)
+                        (void)dup3(null, park.own_fds[i], O_CLOEXEC);
+        }
+        if (!is_own)
+                fd_close(null);
+}
+
+/* The array stays where it is: an interpreter takes another one for one that it has made. */
+static void set_environment(struct init *init)
+{
+        if (init->plan.environment_count >= ENVIRONMENT_MAX)
+                report_failure(init, STAGE_ORDER, E2BIG);
+        memcpy(park.environment, init->plan.environment,
+               (init->plan.environment_count + 1) * sizeof(*park.environment));
+        environ = park.environment;
 }
 
 static void become_guest(void)
@@ -93,12 +125,15 @@ static void become_guest(void)
         init->report.guest_uid = init->change_uid ? init->guest_uid : init->plan.host_uid;
         init->report.seen = park.order.seen;
         init->is_parked = init->is_hatched = true;
+        if (!stops_is_as_posed())
+                report_failure(init, STAGE_ORDER, EPROTO);
         guest_confine(init);
         (void)close(HELPER_SOCKET);
         (void)close(init->fork_listener);
         /* As after an exec: the program may look into itself. */
         (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-        environ = (char **)init->plan.environment;
+        set_environment(init);
+        replace_own_fds();
 }
 
 /* ---- the parked side ---- */
@@ -116,7 +151,7 @@ static int fork_guest(void *argument)
         for (int i = park.order.user_namespace ? 0 : 1; i < NAMESPACE_COUNT; i++)
                 if (setns(park.fds[ADOPT_NAMESPACES + i], (int)namespaces[i].flag) < 0)
                         goto failed;
-        pid = fork();
+        pid = hooks_real_fork();
         if (pid == 0)
                 longjmp(park.resume, 1);
         if (pid < 0)
@@ -232,11 +267,47 @@ static void look_around(void)
         init->outer_gid = getegid();
 }
 
-/* Returns in each guest, never in the parked interpreter. */
-static void serve(void)
+/* The numbers in a folder of /proc, but for our own descriptors. Raw, because readdir() allocates.
+ */
+static int numbers_in(const char *path, int *ret_numbers, int most)
+{
+        AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char buffer[4096] __attribute__((aligned(8)));
+        int count = 0;
+        long n;
+
+        while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
+                for (long at = 0; at < n;) {
+                        const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
+                        int number = atoi(entry->d_name);
+
+                        at += entry->d_reclen;
+                        if (number > 2 && number != dir && number != park.socket && count < most)
+                                ret_numbers[count++] = number;
+                }
+        return count;
+}
+
+/* A copy has one thread: whoever has more cannot be copied. */
+static void refuse_threads(void)
+{
+        int threads[2];
+
+        if (numbers_in("/proc/self/task", threads, 2) != 1)
+                _exit(1);
+}
+
+void park_serve(void)
 {
         const struct parked here = { .magic = PARK_MAGIC };
 
+        sigset_t all;
+
+        /* The interpreter's own handlers must not meet our children. Guests hear all again. */
+        sigfillset(&all);
+        (void)sigprocmask(SIG_SETMASK, &all, NULL);
+        refuse_threads();
+        park.own_fd_count = numbers_in("/proc/self/fd", park.own_fds, OWN_FDS_MAX);
         look_around();
         if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||
             message_send(park.socket, &here, sizeof(here), NULL, 0) < 0)
@@ -265,49 +336,38 @@ static void put_words(int fd, const char **words, uint32_t count)
                 (void)fd_write_all(fd, words[i], strlen(words[i]) + 1);
 }
 
-/* For a launcher that asks: how many arguments the program has, they, and its environment, each
- * with a NUL at its end. */
-static int describe_run(void)
+/* For a launcher that asks: how many arguments the program has, a random number, they, and its
+ * environment, each with a NUL at its end. */
+int park_describe(void)
 {
         const struct plan *plan = &park.init.plan;
         int fd = memfd_create("run", MFD_CLOEXEC);
-        char count[16];
+        unsigned seed = 0;
+        char count[16], random[16];
 
         if (fd < 0)
                 return -1;
+        if (getrandom(&seed, sizeof(seed), 0) < 0)
+                _exit(1); /* a seed that others have would be worse */
         (void)snprintf(count, sizeof(count), "%u", plan->argument_count);
-        put_words(fd, (const char *[]){ count }, 1);
+        (void)snprintf(random, sizeof(random), "%u", seed >> 1);
+        put_words(fd, (const char *[]){ count, random }, 2);
         put_words(fd, plan->arguments, plan->argument_count);
         put_words(fd, plan->environment, plan->environment_count);
         (void)lseek(fd, 0, SEEK_SET);
         return fd;
 }
 
-bool park_stops_at(const char *path)
+bool park_is_due(void)
 {
-        return park.socket >= 0 && path && strcmp(path, park.path) == 0;
+        return park.socket >= 0;
 }
 
-int park_here(void)
+void park_begin(int socket)
 {
-        serve();
-        return describe_run();
-}
-
-__attribute__((constructor)) static void begin(void)
-{
-        const char *value = getenv(PARK_VARIABLE);
-        char *end;
-        long number;
-
-        if (!value)
-                return;
-        number = strtol(value, &end, 10);
-        if (number != PARK_SOCKET || *end != ':' || strlen(end + 1) >= sizeof(park.path))
-                return;
-        park.socket = (int)number;
-        memcpy(park.path, end + 1, strlen(end + 1) + 1);
-        (void)fcntl(park.socket, F_SETFD, FD_CLOEXEC);
-        (void)unsetenv(PARK_VARIABLE);
-        (void)unsetenv("LD_PRELOAD");
+        for (size_t i = 0; environ[i] && i + 1 < ENVIRONMENT_MAX; i++)
+                park.environment[i] = environ[i];
+        environ = park.environment;
+        park.socket = socket;
+        (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
 }

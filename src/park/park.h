@@ -1,12 +1,35 @@
-/* What the functions that open files ask (hooks.c). */
+/* What the files of the library in a parked interpreter need of each other. */
 #ifndef PARK_PARK_H
 #define PARK_PARK_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-/* Whether the interpreter is to be stopped at this path. */
-bool park_stops_at(const char *path);
-/* Stops it; returns in each guest, with a descriptor from which a launcher reads the arguments. */
-int park_here(void);
+/* What an interpreter that poses is told: the guest that each copy of it will be. */
+enum { POSED_PID = 2, POSED_PARENT = 1, POSED_ID = 1000 };
+#define POSED_HOST "sandbox"
+
+/* park.c */
+/* Whether the interpreter still has to be stopped. */
+bool park_is_due(void);
+/* Before the interpreter does anything. */
+void park_begin(int socket);
+/* Stops it. Returns in each guest, confined, and never in the interpreter. */
+void park_serve(void);
+/* A guest's arguments and environment, as a file to read; or -1. */
+int park_describe(void);
+
+/* stops.c: what the hooks ask. */
+/* Before a path is opened; true: the descriptor, or -1 with errno, is the answer. */
+bool stops_open(const char *path, int *ret_fd);
+/* Before the process forks; true: this is a guest, and what the caller takes for the child. */
+bool stops_fork(void);
+/* Whether the interpreter is to be told that it were the guest. */
+bool stops_poses(void);
+/* For a guest of an interpreter that posed: whether it is what that was told. */
+bool stops_is_as_posed(void);
+
+/* hooks.c: the C library's own. */
+pid_t hooks_real_fork(void);
 
 #endif

@@ -261,8 +261,8 @@ int plan_build(const struct plan_input *input, struct plan_draft *draft, struct 
                                   : words_place(input, draft, "/workspace");
         set_limits(input, plan);
         if (!plan->directory || words_add_arguments(input, draft) < 0 ||
-            words_add_environment(input, draft) < 0 || add_mounts(input, draft) < 0 ||
-            add_files(input, draft) < 0) {
+            words_add_environment(input, draft) < 0 || words_add_park(input, draft) < 0 ||
+            add_mounts(input, draft) < 0 || add_files(input, draft) < 0) {
                 plan_draft_done(draft);
                 return error_set_nomem(err);
         }
@@ -280,6 +280,8 @@ void plan_draft_done(struct plan_draft *draft)
         mem_free(draft->files);
         strlist_done(&draft->arguments);
         strlist_done(&draft->environment);
+        strlist_done(&draft->park.arguments);
+        strlist_done(&draft->park.environment);
         strlist_done(&draft->strings);
         *draft = (struct plan_draft){ 0 };
 }

@@ -37,8 +37,9 @@ struct plan_input {
         const char *runtime; /* what runs the tool; NULL or "" where nothing does */
         const struct language_compile *build; /* how this step builds; NULL where it runs */
         const char *const *command;           /* with placeholders */
-        const char *source_place;             /* where the code is: "/code" or "/workspace" */
-        const char *file;                     /* {file}: its path below that */
+        const struct language_park *park; /* how an interpreter is parked for such a run, or NULL */
+        const char *source_place;         /* where the code is: "/code" or "/workspace" */
+        const char *file;                 /* {file}: its path below that */
         const struct strlist *sources;   /* {sources}: paths of all of the language's files there */
         const char *output;              /* {output}: what the compiler makes; "" where none is */
         const char *prepared;            /* {prepared}: a directory of the host, or NULL */
@@ -60,12 +61,20 @@ struct plan_input {
         size_t bundle_count;
 };
 
+/* The interpreter that stands ready for a run. */
+struct plan_park {
+        struct strlist arguments; /* empty: there is none */
+        struct strlist environment;
+        const char *program; /* the path that it would open */
+};
+
 struct plan_draft {
         struct plan plan;
         struct plan_mount *mounts; /* owned */
         struct plan_file *files;   /* owned */
         struct strlist arguments;
         struct strlist environment;
+        struct plan_park park;
         struct strlist strings; /* other strings the plan points to */
 };
 

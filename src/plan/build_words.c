@@ -105,6 +105,8 @@ static const char *meaning(const struct plan_input *input, struct plan_draft *dr
                 return mebibytes(draft, memory);
         case PLACEHOLDER_HEAP_MIB:
                 return mebibytes(draft, memory * input->language->heap_percent / 100);
+        case PLACEHOLDER_LAUNCHER:
+                return input->language->park.launcher ? input->language->park.launcher : "";
         default:
                 return ""; /* a list of words: it stands alone */
         }
@@ -197,6 +199,32 @@ int words_add_arguments(const struct plan_input *input, struct plan_draft *draft
         }
         /* A command that does not say where they stand has them last. */
         return takes_arguments ? add_program_arguments(input, draft) : 0;
+}
+
+static int add_expanded(const struct plan_input *input, struct plan_draft *draft,
+                        const char *const *words, struct strlist *out)
+{
+        for (; *words; words++) {
+                AUTO_STRBUF struct strbuf text = { 0 };
+
+                if (expand(input, draft, *words, &text) < 0 ||
+                    strlist_add(out, text.data ? text.data : "") < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+int words_add_park(const struct plan_input *input, struct plan_draft *draft)
+{
+        struct plan_park *park = &draft->park;
+
+        if (!input->park)
+                return 0;
+        park->program = words_placed(input, draft, input->source_place, input->file);
+        if (!park->program ||
+            add_expanded(input, draft, input->park->command, &park->arguments) < 0)
+                return -1;
+        return add_expanded(input, draft, input->park->env, &park->environment);
 }
 
 /* Adds "K=V", or replaces the K among the first `known` ones. */

@@ -17,6 +17,8 @@ const char *words_placed(const struct plan_input *input, struct plan_draft *draf
 const char *words_expand(const struct plan_input *input, struct plan_draft *draft,
                          const char *text);
 int words_add_arguments(const struct plan_input *input, struct plan_draft *draft);
+/* Command, variables and program of the interpreter that stands ready for such a run. */
+int words_add_park(const struct plan_input *input, struct plan_draft *draft);
 int words_add_environment(const struct plan_input *input, struct plan_draft *draft);
 
 #endif

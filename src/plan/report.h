@@ -86,9 +86,14 @@ struct adopt_end {
         uint64_t cpu_user_us, cpu_system_us, memory_peak;
 };
 
-/* What a parked interpreter finds in its environment: "<descriptor>:<path>", the socket on which it
- * is asked for guests, and the file whose opening it stops at. */
-#define PARK_VARIABLE "SANDBOX_PARK"
+/* What the library in a parked interpreter finds in its environment: the program's path, at which
+ * it stops, and, where the language file has them, the launcher's text, whether the interpreter
+ * forks itself, and whether it is told that it were the guest already. */
+#define PARK_PROGRAM "SANDBOX_PARK_PROGRAM"
+#define PARK_LAUNCHER "SANDBOX_PARK_LAUNCHER"
+#define PARK_FORKS "SANDBOX_PARK_FORKS"
+#define PARK_POSES "SANDBOX_PARK_POSES"
+/* It is asked for guests on this descriptor. */
 enum { PARK_MAGIC = 0x70786273, PARK_SOCKET = 200 };
 
 /* From the parked interpreter, once it waits. */

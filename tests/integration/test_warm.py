@@ -11,47 +11,7 @@ import time
 import pytest
 
 from helpers import leftovers
-
-
-class Keeper:
-    """`sandbox keeper` of one user, and that user's commands, which borrow from it."""
-
-    def __init__(self, sandbox, place, *flags):
-        self.sandbox = sandbox
-        self.socket = place / "keeper/keeper.sock"
-        self.env = {"SANDBOX_KEEPER": str(self.socket)}
-        self.process = sandbox.start("keeper", "--quiet", *flags, env=self.env)
-        deadline = time.monotonic() + 20
-        while not self.socket.exists() and time.monotonic() < deadline and self.process.poll() is None:
-            time.sleep(0.01)
-        assert self.socket.exists(), self.process.communicate()
-
-    def run(self, code, *flags, language="python", **options):
-        return self.sandbox.run_json("-l", language, *flags, "-c", code, env={**self.env, **options.pop("env", {})}, **options)
-
-    def warm_up(self, *flags, language="python", wanted="fork"):
-        """Runs until a run is warm: what was missed is built beside."""
-        deadline = time.monotonic() + 60
-        while self.run("", *flags, language=language)["metrics"]["warm"] != wanted:
-            assert time.monotonic() < deadline, "nothing got warm"
-            time.sleep(0.05)
-        return self
-
-    def warm(self, code, *flags, **options):
-        """A run that must be warm; a nest that is being built anew is waited for."""
-        for _ in range(100):
-            result = self.run(code, *flags, **options)
-            if result["metrics"]["warm"] == "fork":
-                return result
-            time.sleep(0.05)
-        raise AssertionError(f"never warm: {result}")
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(20)
-        for stream in (self.process.stdout, self.process.stderr):
-            stream.close()
+from helpers.warm import Keeper
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +206,7 @@ def test_variables_of_one_run_are_in_no_other(sandbox, place, no_leftovers):
     try:
         for _ in range(2):
             keeper.run("", "-e", "TOKEN=s3cret")  # the run that has the interpreter parked
-        result = keeper.warm_up().warm("print(open('/proc/self/environ').read(), __import__('os').environ.get('TOKEN'))")
+        result = keeper.warm_up().warm("print(open('/proc/self/environ').read().split(chr(0)), __import__('os').environ.get('TOKEN'))")
         assert "s3cret" not in result["stdout"] and result["stdout"].endswith("None\n")
     finally:
         keeper.stop()

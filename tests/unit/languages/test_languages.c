@@ -84,8 +84,8 @@ static void every_builtin_language_has_what_a_run_needs(void **state)
                 assert_non_null(language->env);
                 assert_non_null(language->compile.command);
                 assert_non_null(language->compile.paths);
-                /* What has a launcher to park with is forked. */
-                assert_true(!language->launcher || strcmp(language->warm, "fork") == 0);
+                /* What can be parked says how. */
+                assert_true(!language->park.command[0] || strcmp(language->warm, "none") != 0);
                 if (language->candidates[0]) {
                         assert_non_null(language->install);
                         assert_non_null(language->hello);

@@ -1,0 +1,44 @@
+"""A keeper for tests of warm starts."""
+
+import time
+
+
+class Keeper:
+    """`sandbox keeper` of one user, and that user's commands, which borrow from it."""
+
+    def __init__(self, sandbox, place, *flags):
+        self.sandbox = sandbox
+        self.socket = place / "keeper/keeper.sock"
+        self.env = {"SANDBOX_KEEPER": str(self.socket)}
+        self.process = sandbox.start("keeper", "--quiet", *flags, env=self.env)
+        deadline = time.monotonic() + 20
+        while not self.socket.exists() and time.monotonic() < deadline and self.process.poll() is None:
+            time.sleep(0.01)
+        assert self.socket.exists(), self.process.communicate()
+
+    def run(self, code, *flags, language="python", after=(), **options):
+        return self.sandbox.run_json("-l", language, *flags, "-c", code, *after, env={**self.env, **options.pop("env", {})}, **options)
+
+    def warm_up(self, *flags, language="python", wanted="fork"):
+        """Runs until a run is warm: what was missed is built beside."""
+        deadline = time.monotonic() + 60
+        while self.run("", *flags, language=language)["metrics"]["warm"] != wanted:
+            assert time.monotonic() < deadline, "nothing got warm"
+            time.sleep(0.05)
+        return self
+
+    def warm(self, code, *flags, wanted="fork", **options):
+        """A run that must be warm; a nest that is being built anew is waited for."""
+        for _ in range(200):
+            result = self.run(code, *flags, **options)
+            if result["metrics"]["warm"] == wanted:
+                return result
+            time.sleep(0.05)
+        raise AssertionError(f"never warm: {result}")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(20)
+        for stream in (self.process.stdout, self.process.stderr):
+            stream.close()
