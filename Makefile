@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := all
 .PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh lint format \
-        fuzz soak bench install clean
+        fuzz soak bench bench-check install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -55,6 +55,9 @@ soak: test-tools all ## slow tests: kill -9 of the supervisor at random moments,
 bench: all ## the overhead on this machine, beside other sandboxes
 	@tools/bootstrap bench || true
 	@build/src/cli/sandbox bench
+
+bench-check: all ## fails where a ratio is more than 30 % worse than in bench/baseline.json
+	@build/src/cli/sandbox bench --check bench/baseline.json
 
 test-fresh: ## the way from nothing, in a clean Debian in a folder (needs root)
 	@tools/fresh-machine-test

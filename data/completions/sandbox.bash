@@ -84,7 +84,7 @@ _sandbox() {
         languages) _sandbox_words "--json --languages --help -h" ;;
         templates) _sandbox_words "--json --help -h" ;;
         doctor) _sandbox_words "--json --help -h" ;;
-        bench) _sandbox_words "--runs --only --compare --raw --json --help -h" ;;
+        bench) _sandbox_words "--runs --only --compare --raw --svg --check --json --help -h" ;;
         history)
                 if [[ $cur == -* ]]; then
                         _sandbox_words "--lang --status --backend --since --until --user --name --text --limit --output --json --svg

@@ -37,27 +37,30 @@ struct bench {
         sbx_engine *warm_engine; /* NULL until a row wants it */
         sbx_policy *policy;      /* the same; for rows that name a profile, which is one */
         struct strlist environments[BENCH_SURROUNDINGS];
-        char self[PATH_MAX];  /* this program */
-        char hello[PATH_MAX]; /* the static program that is run */
-        int hello_fd;         /* owned: it, open */
-        char *hello_code;     /* owned: its bytes */
+        char self[PATH_MAX];   /* this program */
+        char hello[PATH_MAX];  /* the static program that is run */
+        char python[PATH_MAX]; /* the engine's own; empty: none */
+        int hello_fd;          /* owned: it, open */
+        char *hello_code;      /* owned: its bytes */
         size_t hello_length;
         char directory[PATH_MAX]; /* temporary; removed at the end */
         char socket[PATH_MAX];    /* of our keeper */
         pid_t keeper;             /* 0: not started */
         char id[BENCH_ID_MAX];    /* of the container to come */
         unsigned sequence;
+        int error_fd; /* what commands say goes there; -1: nowhere */
 };
 
 /* One line of the table. */
 struct bench_row_kind {
         const char *name; /* for --only and JSON */
         const char *title;
-        const char *tool;           /* program that must be installed, or NULL */
-        const char *language;       /* the tool is what this language runs with; or NULL */
-        const char *baseline;       /* name of the row it is compared with */
-        const char *const *command; /* with {self}, {hello}, {dir}, {tool}, {id}; NULL: the library
-                                       runs `code` of `language`, or the static program */
+        const char *tool;     /* program that must be installed, or NULL */
+        const char *language; /* the tool is what this language runs with; or NULL */
+        const char *baseline; /* name of the row it is compared with */
+        const char *const
+                *command; /* with {self}, {hello}, {python}, {dir}, {tool}, {id}; NULL: the library
+                             runs `code` of `language`, or the static program */
         const char *code;
         const char *profile; /* a built-in policy of the library's run, or NULL */
         bool is_warm;        /* it is measured only where it does start warm */
@@ -70,6 +73,7 @@ struct bench_row_kind {
 struct bench_row {
         const struct bench_row_kind *kind;
         char tool[PATH_MAX]; /* where it was found, or empty */
+        char version[96];    /* what a sandbox that is compared says it is */
         bool chosen;         /* by --only and --compare */
         bool measured;
         char reason[256];  /* why it was not measured */
@@ -114,12 +118,16 @@ int bench_write(struct bench *bench, const char *path, mode_t mode, const void *
 /* bench_others.c: what other sandboxes want to find. */
 /* Makes a minimal OCI bundle below the temporary directory. */
 int bench_prepare_bundle(struct bench *bench, const char *tool, struct error *err);
+int bench_prepare_python_bundle(struct bench *bench, const char *tool, struct error *err);
+/* The same as an image of docker's, which is removed at the end. */
+int bench_prepare_image(struct bench *bench, const char *tool, struct error *err);
+void bench_finish_image(struct bench *bench, const char *tool);
 int bench_prepare_isolate(struct bench *bench, const char *tool, struct error *err);
 void bench_finish_isolate(struct bench *bench, const char *tool);
 
-/* bench_spawn.c: one process, timed. `argv` is NULL-terminated; its stdout goes to `stdout_fd`, or
- * to /dev/null where that is -1. */
-int bench_spawn(char *const *argv, char *const *environment, int stdout_fd, pid_t *ret_pid,
+/* bench_spawn.c: one process, timed. `argv` is NULL-terminated; its stdout and stderr go to `fds`,
+ * or to /dev/null where those are -1. */
+int bench_spawn(char *const *argv, char *const *environment, const int fds[2], pid_t *ret_pid,
                 struct error *err);
 /* Fails where it does not exit with 0, or takes longer than BENCH_CHILD_SECONDS since the spawn. */
 int bench_wait(pid_t pid, const char *what, struct error *err);
@@ -127,6 +135,10 @@ int bench_wait(pid_t pid, const char *what, struct error *err);
 int bench_command(struct bench *bench, const char *const *command, const char *tool,
                   enum bench_surroundings surroundings, int stdout_fd, pid_t *ret_pid,
                   struct error *err);
+
+/* The words of a command as one line, filled in; `id` stands for one. */
+void bench_command_line(const struct bench *bench, const char *const *command, const char *tool,
+                        struct strbuf *out);
 
 /* bench_kinds.c: the rows there are. */
 extern const struct bench_row_kind bench_kinds[];
@@ -178,9 +190,17 @@ int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struc
 int bench_measure_memory(struct bench *bench, struct bench_figure *figures, struct error *err);
 
 /* bench_report.c */
-int bench_print(const struct cli *cli, const struct bench_all *all, bool json, struct error *err);
+int bench_print(const struct cli *cli, const struct bench *bench, const struct bench_all *all,
+                bool json, struct error *err);
 /* Every sample, in the order of the rounds, as JSON. */
 int bench_write_raw(const struct bench_all *all, const char *path, struct error *err);
+
+/* bench_chart.c: the medians of the rows as bars on a logarithmic scale, as SVG. */
+int bench_write_chart(const struct bench_all *all, const char *path, struct error *err);
+
+/* bench_check.c: compares with ratios that were measured before. Returns 1, having said which,
+ * where one is more than 30 % worse. */
+int bench_check(const struct bench_all *all, const char *path, struct error *err);
 
 /* bench_bars.c: what we hold ourselves to. */
 struct bench_bar {

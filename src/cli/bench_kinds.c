@@ -7,6 +7,16 @@
         COMMAND("{self}", "run", "--backend", "container", "--quiet", "--lang", "python",          \
                 "--code", "pass")
 
+#define PYTHON "{python}", "-c", "pass"
+
+/* runc and crun take the same words. */
+#define OCI_ROW(name_, title_, program, baseline_, root, bundle, prepare_)                         \
+        {                                                                                          \
+                .name = name_, .title = title_, .tool = program, .baseline = baseline_,            \
+                .command = COMMAND("{tool}", "--root", root, "run", "--bundle", bundle, "{id}"),   \
+                .compares = true, .prepare = prepare_                                              \
+        }
+
 #define PANDAS_CODE "import pandas; pandas.DataFrame({'a': [1, 2, 3]}).describe()"
 #define JAVA_CODE                                                                                  \
         "public class Hello { public static void main(String[] a) { System.out.println(42); } }\n"
@@ -15,6 +25,12 @@ static int prepare_java(struct bench *bench, const char *tool, struct error *err
 {
         (void)tool;
         return bench_write(bench, "Hello.java", 0644, JAVA_CODE, sizeof(JAVA_CODE) - 1, err);
+}
+
+static int refuse_server(struct bench *bench, const char *tool, struct error *err)
+{
+        (void)bench;
+        return error_set(err, SBX_ESYSTEM, "'%s' is a server and has no command for one run", tool);
 }
 
 const struct bench_row_kind bench_kinds[] = {
@@ -42,28 +58,46 @@ const struct bench_row_kind bench_kinds[] = {
           .compares = true,
           .prepare = bench_prepare_isolate,
           .finish = bench_finish_isolate },
-        { .name = "crun",
-          .title = "the same, crun run",
-          .tool = "crun",
+        { .name = "nsjail",
+          .title = "the same, nsjail",
+          .tool = "nsjail",
           .baseline = "bare",
-          .command = COMMAND("{tool}", "--root", "{dir}/crun", "run", "--bundle", "{dir}/bundle",
-                             "{id}"),
-          .compares = true,
-          .prepare = bench_prepare_bundle },
-        { .name = "runc",
-          .title = "the same, runc run",
-          .tool = "runc",
-          .baseline = "bare",
-          .command = COMMAND("{tool}", "--root", "{dir}/runc", "run", "--bundle", "{dir}/bundle",
-                             "{id}"),
-          .compares = true,
-          .prepare = bench_prepare_bundle },
+          .command = COMMAND("{tool}", "-Mo", "-Q", "-R", "{hello}:/hello", "--", "/hello"),
+          .compares = true },
+        OCI_ROW("crun", "the same, crun run", "crun", "bare", "{dir}/crun", "{dir}/bundle",
+                bench_prepare_bundle),
+        OCI_ROW("runc", "the same, runc run", "runc", "bare", "{dir}/runc", "{dir}/bundle",
+                bench_prepare_bundle),
         { .name = "firejail",
           .title = "the same, firejail --net=none",
           .tool = "firejail",
           .baseline = "bare",
           .compares = true,
           .command = COMMAND("{tool}", "--quiet", "--noprofile", "--net=none", "{hello}") },
+        { .name = "podman",
+          .title = "the same, podman run",
+          .tool = "podman",
+          .baseline = "bare",
+          .command = COMMAND("{tool}", "run", "--rm", "--network", "none", "--rootfs",
+                             "{dir}/bundle/rootfs", "/hello"),
+          .compares = true,
+          .prepare = bench_prepare_bundle },
+        { .name = "docker",
+          .title = "the same, docker run",
+          .tool = "docker",
+          .baseline = "bare",
+          .command =
+                  COMMAND("{tool}", "run", "--rm", "--network", "none", "sandbox-bench", "/hello"),
+          .compares = true,
+          .prepare = bench_prepare_image,
+          .finish = bench_finish_image },
+        { .name = "go-judge",
+          .title = "the same, go-judge",
+          .tool = "go-judge",
+          .baseline = "bare",
+          .command = COMMAND("{tool}"),
+          .compares = true,
+          .prepare = refuse_server },
         { .name = "python-bare",
           .title = "python3 -c pass, bare",
           .language = "python",
@@ -93,6 +127,55 @@ const struct bench_row_kind bench_kinds[] = {
           .baseline = "python-bare",
           .code = "pass",
           .is_warm = true },
+        { .name = "python-bwrap",
+          .title = "the same, bwrap --unshare-all",
+          .tool = "bwrap",
+          .baseline = "python-bare",
+          .command = COMMAND("{tool}", "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink",
+                             "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc",
+                             "/proc", "--dev", "/dev", PYTHON),
+          .compares = true },
+        { .name = "python-isolate",
+          .title = "the same, isolate --run",
+          .tool = "isolate",
+          .baseline = "python-bare",
+          .command = COMMAND("{tool}", "--silent", "--run", "--", PYTHON),
+          .compares = true,
+          .prepare = bench_prepare_isolate,
+          .finish = bench_finish_isolate },
+        { .name = "python-nsjail",
+          .title = "the same, nsjail",
+          .tool = "nsjail",
+          .baseline = "python-bare",
+          .command = COMMAND("{tool}", "-Mo", "-Q", "-R", "/usr", "-R", "/lib", "-R", "/lib64",
+                             "--", PYTHON),
+          .compares = true },
+        OCI_ROW("python-crun", "the same, crun run", "crun", "python-bare", "{dir}/crun",
+                "{dir}/bundle-python", bench_prepare_python_bundle),
+        OCI_ROW("python-runc", "the same, runc run", "runc", "python-bare", "{dir}/runc",
+                "{dir}/bundle-python", bench_prepare_python_bundle),
+        { .name = "python-firejail",
+          .title = "the same, firejail --net=none",
+          .tool = "firejail",
+          .baseline = "python-bare",
+          .compares = true,
+          .command = COMMAND("{tool}", "--quiet", "--noprofile", "--net=none", PYTHON) },
+        { .name = "python-podman",
+          .title = "the same, podman run",
+          .tool = "podman",
+          .baseline = "python-bare",
+          .command = COMMAND("{tool}", "run", "--rm", "--network", "none", "-v", "/usr:/usr:ro",
+                             "--rootfs", "{dir}/bundle/rootfs", PYTHON),
+          .compares = true,
+          .prepare = bench_prepare_bundle },
+        { .name = "python-docker",
+          .title = "the same, docker run",
+          .tool = "docker",
+          .baseline = "python-bare",
+          .command = COMMAND("{tool}", "run", "--rm", "--network", "none", "-v", "/usr:/usr:ro",
+                             "sandbox-bench", PYTHON),
+          .compares = true,
+          .prepare = bench_prepare_image },
         { .name = "pandas-bare",
           .title = "pandas: a frame described, bare",
           .language = "python",

@@ -89,16 +89,50 @@ static void add_bars_text(const struct bench_all *all, struct strbuf *out)
         }
 }
 
-static json_t *row_json(const struct bench_row *row)
+/* Those of other sandboxes: what they are and exactly how they were called. */
+static void add_commands_text(const struct bench *bench, const struct bench_all *all,
+                              struct strbuf *out)
+{
+        bool headed = false;
+
+        for (size_t i = 0; i < all->row_count; i++) {
+                const struct bench_row *row = &all->rows[i];
+
+                if (!row->measured || !row->kind->tool || !row->kind->command)
+                        continue;
+                strbuf_adds(out, headed ? "" : "\n");
+                headed = true;
+                strbuf_addf(out, "%s%s%s: ", row->kind->name, *row->version ? ", " : "",
+                            row->version);
+                bench_command_line(bench, row->kind->command, row->tool, out);
+                strbuf_adds(out, "\n");
+        }
+}
+
+static json_t *measured_json(const struct bench *bench, const struct bench_row *row)
+{
+        AUTO_STRBUF struct strbuf line = { 0 };
+        json_t *json = json_pack(
+                "{s:s, s:s, s:b, s:f, s:f, s:f, s:s, s:I, s:I}", "name", row->kind->name, "title",
+                row->kind->title, "measured", 1, "median", (double)row->median_ns / 1e9, "p99",
+                (double)row->p99_ns / 1e9, "ratio", row->ratio, "baseline", row->kind->baseline,
+                "runs", (json_int_t)row->sample_count, "cold", (json_int_t)row->cold_count);
+
+        if (row->kind->command) {
+                bench_command_line(bench, row->kind->command, row->tool, &line);
+                (void)json_object_set_new(json, "command", json_string(line.data));
+        }
+        if (*row->version)
+                (void)json_object_set_new(json, "version", json_string(row->version));
+        return json;
+}
+
+static json_t *row_json(const struct bench *bench, const struct bench_row *row)
 {
         if (!row->measured)
                 return json_pack("{s:s, s:s, s:b, s:s}", "name", row->kind->name, "title",
                                  row->kind->title, "measured", 0, "reason", row->reason);
-        return json_pack("{s:s, s:s, s:b, s:f, s:f, s:f, s:s, s:I, s:I}", "name", row->kind->name,
-                         "title", row->kind->title, "measured", 1, "median",
-                         (double)row->median_ns / 1e9, "p99", (double)row->p99_ns / 1e9, "ratio",
-                         row->ratio, "baseline", row->kind->baseline, "runs",
-                         (json_int_t)row->sample_count, "cold", (json_int_t)row->cold_count);
+        return measured_json(bench, row);
 }
 
 static json_t *figure_json(const struct bench_figure *figure)
@@ -138,7 +172,7 @@ static json_t *machine_json(void)
                          (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static char *format_json(const struct bench_all *all)
+static char *format_json(const struct bench *bench, const struct bench_all *all)
 {
         json_t *rows = json_array(), *figures = json_array(), *met = json_array();
         json_t *root;
@@ -146,7 +180,7 @@ static char *format_json(const struct bench_all *all)
 
         for (size_t i = 0; i < all->row_count; i++)
                 if (all->rows[i].chosen)
-                        (void)json_array_append_new(rows, row_json(&all->rows[i]));
+                        (void)json_array_append_new(rows, row_json(bench, &all->rows[i]));
         for (size_t i = 0; i < all->figure_count; i++)
                 if (all->figures[i].chosen)
                         (void)json_array_append_new(figures, figure_json(&all->figures[i]));
@@ -159,13 +193,14 @@ static char *format_json(const struct bench_all *all)
         return text;
 }
 
-int bench_print(const struct cli *cli, const struct bench_all *all, bool json, struct error *err)
+int bench_print(const struct cli *cli, const struct bench *bench, const struct bench_all *all,
+                bool json, struct error *err)
 {
         AUTO_STRBUF struct strbuf out = { 0 };
         char *text = NULL;
 
         if (json) {
-                text = format_json(all);
+                text = format_json(bench, all);
                 if (!text)
                         return error_set_nomem(err);
                 strbuf_addf(&out, "%s\n", text);
@@ -174,6 +209,7 @@ int bench_print(const struct cli *cli, const struct bench_all *all, bool json, s
                 add_rows_text(all, &out);
                 add_figures_text(all, &out);
                 add_bars_text(all, &out);
+                add_commands_text(bench, all, &out);
         }
         if (out.failed)
                 return error_set_nomem(err);

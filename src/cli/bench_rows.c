@@ -1,10 +1,12 @@
 #include "cli/bench.h"
 #include "cli/run.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 bool bench_is_listed(const char *list, const char *name)
@@ -120,15 +122,58 @@ static void find_tool(struct bench *bench, struct bench_row *row)
                                kind->tool ? kind->tool : kind->language);
 }
 
+enum { SAID_MAX = 4096 };
+
+/* The last line of what a command said, behind the reason. */
+static void add_words(struct bench_row *row, int fd)
+{
+        char text[SAID_MAX];
+        ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+        size_t used = strlen(row->reason);
+        const char *line;
+
+        while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' '))
+                length--;
+        if (length <= 0)
+                return;
+        text[length] = '\0';
+        line = strrchr(text, '\n');
+        line = line ? line + 1 : text;
+        for (char *c = text; *c; c++)
+                if ((unsigned char)*c < ' ' && *c != '\n')
+                        *c = ' ';
+        (void)snprintf(row->reason + used, sizeof(row->reason) - used, ": %s", line);
+}
+
+/* The first line of `TOOL --version`. */
+static void find_version(struct bench *bench, struct bench_row *row)
+{
+        const char *const command[] = { "{tool}", "--version", NULL };
+        AUTO_CLOSE int fd = memfd_create("version", MFD_CLOEXEC);
+        ssize_t length;
+        pid_t pid;
+
+        if (fd < 0 || bench_command(bench, command, row->tool, BENCH_ALONE, fd, &pid, NULL) < 0 ||
+            bench_wait(pid, "version", NULL) < 0)
+                return;
+        length = pread(fd, row->version, sizeof(row->version) - 1, 0);
+        row->version[length > 0 ? length : 0] = '\0';
+        row->version[strcspn(row->version, "\n")] = '\0';
+}
+
 /* A row that cannot be measured says why and is left out; the others go on. */
 static void warm_up(struct bench *bench, struct bench_row *row)
 {
+        AUTO_CLOSE int said = memfd_create("said", MFD_CLOEXEC);
         struct error err = { 0 };
         uint64_t ns;
         int r = 0;
 
         if (*row->reason)
                 return;
+        if (row->kind->tool)
+                find_version(bench, row);
+        bench->error_fd = said;
         if (row->kind->prepare)
                 r = row->kind->prepare(bench, row->tool, &err);
         if (r == 0 && row->kind->is_warm)
@@ -136,7 +181,10 @@ static void warm_up(struct bench *bench, struct bench_row *row)
         for (int i = 0; i < BENCH_WARM_UP && r == 0; i++)
                 r = measure_once(bench, row, &ns, &err);
         if (r < 0)
-                (void)snprintf(row->reason, sizeof(row->reason), "failed: %.240s", err.message);
+                (void)snprintf(row->reason, sizeof(row->reason), "failed: %.120s", err.message);
+        if (r < 0)
+                add_words(row, said);
+        bench->error_fd = -1;
         row->cold_count = 0;
         row->spent_ns = 0;
 }

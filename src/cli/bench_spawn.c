@@ -21,7 +21,7 @@ static void wake(int number)
         (void)number; /* its arrival ends waitpid(), that is all */
 }
 
-static int spawn_prepared(char *const *argv, char *const *environment, int stdout_fd,
+static int spawn_prepared(char *const *argv, char *const *environment, const int fds[2],
                           posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
                           pid_t *ret_pid)
 {
@@ -31,12 +31,10 @@ static int spawn_prepared(char *const *argv, char *const *environment, int stdou
         (void)sigemptyset(&defaults);
         (void)sigaddset(&defaults, SIGPIPE);
         failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-        if (!failed && stdout_fd >= 0)
-                failed = posix_spawn_file_actions_adddup2(actions, stdout_fd, 1);
-        else if (!failed)
-                failed = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-        if (!failed)
-                failed = posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0);
+        for (int i = 0; i < 2 && !failed; i++)
+                failed = fds[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, fds[i], 1 + i)
+                                     : posix_spawn_file_actions_addopen(actions, 1 + i, "/dev/null",
+                                                                        O_WRONLY, 0);
         if (!failed)
                 failed = posix_spawnattr_setsigdefault(attributes, &defaults);
         if (!failed)
@@ -46,7 +44,7 @@ static int spawn_prepared(char *const *argv, char *const *environment, int stdou
         return failed;
 }
 
-int bench_spawn(char *const *argv, char *const *environment, int stdout_fd, pid_t *ret_pid,
+int bench_spawn(char *const *argv, char *const *environment, const int fds[2], pid_t *ret_pid,
                 struct error *err)
 {
         const struct sigaction action = { .sa_handler = wake };
@@ -62,7 +60,7 @@ int bench_spawn(char *const *argv, char *const *environment, int stdout_fd, pid_
                 return error_set_nomem(err);
         }
         (void)alarm(BENCH_CHILD_SECONDS);
-        failed = spawn_prepared(argv, environment, stdout_fd, &actions, &attributes, ret_pid);
+        failed = spawn_prepared(argv, environment, fds, &actions, &attributes, ret_pid);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&actions);
         if (failed) {
@@ -111,8 +109,8 @@ static void expand(const struct bench *bench, const char *word, const char *tool
                 const char *name;
                 const char *value;
         } values[] = {
-                { "{self}", bench->self },     { "{hello}", bench->hello }, { "{tool}", tool },
-                { "{dir}", bench->directory }, { "{id}", bench->id },
+                { "{self}", bench->self },     { "{hello}", bench->hello },   { "{tool}", tool },
+                { "{python}", bench->python }, { "{dir}", bench->directory }, { "{id}", bench->id },
         };
 
         while (*word) {
@@ -134,6 +132,7 @@ int bench_command(struct bench *bench, const char *const *command, const char *t
                   enum bench_surroundings surroundings, int stdout_fd, pid_t *ret_pid,
                   struct error *err)
 {
+        const int fds[2] = { stdout_fd, bench->error_fd };
         struct strlist argv = { 0 };
         int r = 0;
 
@@ -145,8 +144,21 @@ int bench_command(struct bench *bench, const char *const *command, const char *t
                         r = error_set_nomem(err);
         }
         if (r == 0)
-                r = bench_spawn(argv.items, bench->environments[surroundings].items, stdout_fd,
-                                ret_pid, err);
+                r = bench_spawn(argv.items, bench->environments[surroundings].items, fds, ret_pid,
+                                err);
         strlist_done(&argv);
         return r;
+}
+
+void bench_command_line(const struct bench *bench, const char *const *command, const char *tool,
+                        struct strbuf *out)
+{
+        for (size_t i = 0; i < WORDS_MAX && command[i]; i++) {
+                bool has_space = strchr(command[i], ' ') != NULL;
+
+                strbuf_adds(out, i ? " " : "");
+                strbuf_adds(out, has_space ? "'" : "");
+                expand(bench, command[i], tool, out);
+                strbuf_adds(out, has_space ? "'" : "");
+        }
 }

@@ -94,7 +94,10 @@ static int record_aside(struct bench *bench, struct error *err)
                 return error_set_errno(err, "set SANDBOX_STATE_DIR");
         if (make_environments(bench, err) < 0)
                 return SBX_ENOMEM;
-        return setup_engine(NULL, false, &bench->engine, err);
+        if (setup_engine(NULL, false, &bench->engine, err) < 0)
+                return SBX_ESYSTEM;
+        (void)bench_find_interpreter(bench, "python", bench->python);
+        return 0;
 }
 
 int bench_open(struct bench *bench, struct error *err)

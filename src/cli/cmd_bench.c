@@ -11,6 +11,9 @@ static const struct option bench_options[] = {
           "measure these alone, separated by commas; an unknown word lists them" },
         { "compare", 0, NULL, false, false, "also measure the other sandboxes that are installed" },
         { "raw", 0, "FILE", false, false, "write every sample there, as JSON" },
+        { "svg", 0, "FILE", false, false, "draw the medians there, on a logarithmic scale" },
+        { "check", 0, "FILE", false, false,
+          "fail where a ratio is more than 30 % worse than in this file" },
         { "json", 0, NULL, false, false, "as JSON" },
         OPTION_HELP,
         OPTION_END,
@@ -47,16 +50,21 @@ static int measure_all(struct bench *bench, struct bench_all *all, unsigned runs
         return r;
 }
 
-static int tell(const struct cli *cli, const struct options *options, const struct bench_all *all,
-                struct error *err)
+static int tell(const struct cli *cli, const struct options *options, const struct bench *bench,
+                const struct bench_all *all, struct error *err)
 {
-        const char *raw = options_value(options, "raw");
+        const char *raw = options_value(options, "raw"), *svg = options_value(options, "svg");
+        const char *check = options_value(options, "check");
         int r;
 
         if (run_signals_caught())
                 return 128 + run_signals_caught();
         r = raw ? bench_write_raw(all, raw, err) : 0;
-        return r < 0 ? r : bench_print(cli, all, options_given(options, "json"), err);
+        if (r == 0 && svg)
+                r = bench_write_chart(all, svg, err);
+        if (r == 0)
+                r = bench_print(cli, bench, all, options_given(options, "json"), err);
+        return r == 0 && check ? bench_check(all, check, err) : r;
 }
 
 static int bench_main(const struct cli *cli, const struct options *options, struct error *err)
@@ -68,7 +76,7 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
         int r = bench && all ? 0 : error_set_nomem(err);
 
         if (bench)
-                bench->hello_fd = -1;
+                bench->hello_fd = bench->error_fd = -1;
         if (r == 0)
                 r = setup_refuse_words(options, err);
         if (r == 0)
@@ -80,7 +88,7 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
                 r = all->row_count ? measure_all(bench, all, runs, err) : SBX_EINVAL;
         }
         if (r == 0)
-                r = tell(cli, options, all, err);
+                r = tell(cli, options, bench, all, err);
         if (all)
                 bench_rows_done(all->rows, all->row_count);
         if (bench)
@@ -93,7 +101,8 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
 const struct command cmd_bench = {
         .name = "bench",
         .summary = "the overhead on this machine, beside other sandboxes that are installed",
-        .synopsis = "[--runs N] [--only WORDS] [--compare] [--raw FILE] [--json]",
+        .synopsis = "[--runs N] [--only WORDS] [--compare] [--raw FILE] [--svg FILE] [--check "
+                    "FILE] [--json]",
         .uses_groups = true,
         .options = bench_options,
         .run = bench_main,

@@ -1,6 +1,7 @@
 """`sandbox bench` measures what it says. Figures are not looked at: a timed assertion is not a test."""
 
 import json
+import xml.dom.minidom
 
 
 def bench(sandbox, *flags, **options):
@@ -45,3 +46,34 @@ def test_an_unknown_row_is_told_with_those_there_are(sandbox):
     outcome = sandbox.call("bench", "--only", "nothing")
     assert outcome.exit_code == 125
     assert "no such row 'nothing'" in outcome.error and "python-warm" in outcome.error and "burst" in outcome.error
+
+
+def test_the_chart_is_drawn_and_the_commands_are_named(sandbox, place):
+    chart = place / "chart.svg"
+    rows = by_name(bench(sandbox, "--only", "bare,sandbox", "--svg", str(chart))["rows"])
+    texts = [node.firstChild.data for node in xml.dom.minidom.parse(str(chart)).getElementsByTagName("text")]
+    assert "static program, bare fork+exec" in texts and any(text.endswith("(1.00x)") for text in texts)
+    assert rows["sandbox"]["command"].endswith("/bench-hello") and " run --backend container " in rows["sandbox"]["command"]
+
+
+def ratios(sandbox, place, *entries):
+    return str(sandbox.make_file(place / "ratios.json", json.dumps({"ratios": list(entries)})))
+
+
+def check(sandbox, path):
+    return sandbox.call("bench", "--runs", "2", "--only", "bare,sandbox", "--check", path, timeout=300)
+
+
+def test_a_ratio_that_got_worse_fails_the_check(sandbox, place):
+    pair = {"value": "sandbox", "over": "bare"}
+    assert check(sandbox, ratios(sandbox, place, {**pair, "ratio": 1e6})).exit_code == 0
+    worse = check(sandbox, ratios(sandbox, place, {**pair, "ratio": 1e-6}))
+    assert worse.exit_code == 1 and "sandbox against bare is" in worse.error
+    assert check(sandbox, ratios(sandbox, place, {**pair, "ratio": 1e6, "at_least": True})).exit_code == 1
+
+
+def test_a_check_that_checks_nothing_is_an_error(sandbox, place):
+    nothing = check(sandbox, ratios(sandbox, place, {"value": "python-warm", "over": "python-bare", "ratio": 1}))
+    assert nothing.exit_code == 125 and "nothing of" in nothing.error
+    assert check(sandbox, ratios(sandbox, place, {"value": "sandbox"})).exit_code == 125
+    assert check(sandbox, str(place / "missing.json")).exit_code == 125
