@@ -2,9 +2,14 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+
+/* An ordinary user may have no more descriptors under way, in all sockets of all processes, than
+ * one process may have open: many runs at once do. They arrive in a moment. */
+enum { CROWDED_WAIT_MS = 2, CROWDED_WAITS = 5000 };
 
 union control {
         char bytes[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
@@ -34,10 +39,15 @@ int message_send(int socket, const void *data, size_t length, const int *fds, si
                 header->cmsg_len = CMSG_LEN(size);
                 memcpy(CMSG_DATA(header), fds, size);
         }
-        do
+        for (int waits = 0;; waits += errno == ETOOMANYREFS) {
                 n = sendmsg(socket, &message, MSG_NOSIGNAL);
-        while (n < 0 && errno == EINTR);
-        return n < 0 ? -1 : 0;
+                if (n >= 0 || waits == CROWDED_WAITS || (errno != EINTR && errno != ETOOMANYREFS))
+                        return n < 0 ? -1 : 0;
+                if (errno == ETOOMANYREFS) {
+                        (void)poll(NULL, 0, CROWDED_WAIT_MS);
+                        errno = ETOOMANYREFS; /* what the loop counts */
+                }
+        }
 }
 
 /* The descriptors of a message; the count. */

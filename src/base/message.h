@@ -11,8 +11,8 @@ enum {
         MESSAGE_LISTENER = 0x6c786273,
 };
 
-/* Sends the bytes and copies of the descriptors; 0, or -1 with errno. Retries EINTR, raises no
- * SIGPIPE. */
+/* Sends the bytes and copies of the descriptors; 0, or -1 with errno. Retries EINTR, and for up to
+ * ten seconds ETOOMANYREFS; raises no SIGPIPE. */
 int message_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count);
 /* Receives one message of exactly `length` bytes, with at most `fd_max` descriptors, which are then
  * the caller's and close-on-exec. 1; 0 when the other end is closed; -1 with errno, EPROTO where
