@@ -1,5 +1,6 @@
 """A keeper for tests of warm starts."""
 
+import subprocess
 import time
 
 
@@ -36,9 +37,27 @@ class Keeper:
             time.sleep(0.05)
         raise AssertionError(f"never warm: {result}")
 
+    def settle(self):
+        """Waits until nothing is built any more: the same processes, several looks long."""
+        seen = []
+        deadline = time.monotonic() + 20
+        while len(seen) < 10 or len(set(seen[-10:])) > 1:
+            assert time.monotonic() < deadline, seen[-10:]
+            seen.append(tuple(sorted(pid for pid, _ in descendants(self.process.pid))))
+            time.sleep(0.02)
+
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(20)
         for stream in (self.process.stdout, self.process.stderr):
             stream.close()
+
+
+def descendants(pid):
+    found = []
+    for line in subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout.splitlines():
+        child, parent, args = line.split(None, 2)
+        if int(parent) == pid:
+            found += [(int(child), args), *descendants(int(child))]
+    return found

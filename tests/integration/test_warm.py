@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -10,8 +11,7 @@ import time
 
 import pytest
 
-from helpers import leftovers
-from helpers.warm import Keeper
+from helpers.warm import Keeper, descendants
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,18 @@ TRACES = {
     "a locale": ("import locale; locale.setlocale(locale.LC_ALL, 'C')", "import locale; print(locale.setlocale(locale.LC_CTYPE))", "C.UTF-8"),
     "an abstract socket": ("import socket, os\ns = socket.socket(socket.AF_UNIX); s.bind('\\0left'); s.listen()",
                            "import socket\ntry:\n    socket.socket(socket.AF_UNIX).connect('\\0left')\nexcept OSError as e:\n    print(e.errno)", "111"),
+    "random numbers": ("import random; random.seed(1); random.random = lambda: 7", "import random; print(random.random() == 7, random.Random(1).random() == random.random())", "False False"),
+    "an import hook": ("import sys; sys.meta_path.insert(0, None); sys.path_hooks.clear()", "import colorsys; print(colorsys.__name__)", "colorsys"),
+    "a warning filter": ("import warnings; warnings.simplefilter('error')", "import warnings; print(any(f[0] == 'error' for f in warnings.filters))", "False"),
+    "the recursion limit": ("import sys; sys.setrecursionlimit(77)", "import sys; print(sys.getrecursionlimit())", "1000"),
+    "a trace function": ("import sys; sys.setprofile(lambda *a: None)", "import sys; print(sys.getprofile(), sys.gettrace())", "None None"),
+    "a blocked signal": ("import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])", "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))", "set()"),
+    "a timer": ("import signal; signal.setitimer(signal.ITIMER_REAL, 50)", "import signal; print(signal.getitimer(signal.ITIMER_REAL))", "(0.0, 0.0)"),
+    "the priority": ("import os; os.nice(5)", "import os; print(os.nice(0))", str(os.nice(0))),
+    "the name": ("import ctypes; ctypes.CDLL(None).prctl(15, b'left', 0, 0, 0)", "print(open('/proc/self/comm').read().startswith('left'))", "False"),
+    "standard streams": ("import sys; sys.stdout = sys.stderr = None", "import sys; print(sys.stdout.fileno(), sys.stderr.fileno())", "1 2"),
+    "a semaphore": ("import ctypes; ctypes.CDLL(None).semget(78, 1, 0o1666)", "import ctypes; print(ctypes.CDLL(None).semget(78, 1, 0o666))", "-1"),
+    "collected garbage": ("import gc; gc.disable(); gc.set_threshold(1)", "import gc; print(gc.isenabled(), gc.get_threshold()[0] > 1)", "True True"),
 }
 
 
@@ -154,6 +166,24 @@ def test_nothing_of_a_run_is_in_the_next(keeper, name):
     for _ in range(3):
         keeper.warm(before, "-t", "20s")
         assert keeper.warm(after)["stdout"].strip() == expected
+
+
+STAYS = "\nimport sys, time\nsys.__stdout__.write('done\\n'); sys.__stdout__.flush(); time.sleep(60)"
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_nothing_of_a_run_is_in_one_beside_it(keeper, sandbox, name):
+    before, after, expected = TRACES[name]
+    if "fork()" in before:
+        before = before.replace("os.setsid(); time.sleep(60)", "os.setsid(); time.sleep(60); os._exit(0)")
+    beside = sandbox.start("run", "-l", "python", "-c", before + STAYS, env=keeper.env)
+    try:
+        assert beside.stdout.readline() == b"done\n", beside.communicate()
+        assert keeper.warm(after)["stdout"].strip() == expected
+        assert beside.poll() is None
+    finally:
+        beside.terminate()
+        beside.communicate(timeout=20)
 
 
 RANDOM = {
@@ -232,21 +262,30 @@ def test_memory_that_a_run_left_is_not_the_next_ones(keeper):
     assert keeper.warm("pass")["memory_used"] < 40 << 20
 
 
+def test_many_runs_leave_nothing_and_take_no_more_memory(own_keeper):
+    def weight():
+        pids = [own_keeper.process.pid, *(pid for pid, args in descendants(own_keeper.process.pid))]
+        pages = sum(int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
+        return len(pids), pages, len(os.listdir(f"/proc/{own_keeper.process.pid}/fd"))
+
+    for _ in range(20):
+        own_keeper.run("print(1)")
+    own_keeper.settle()
+    before = weight()
+    for _ in range(100):
+        own_keeper.run("print(1)")
+    own_keeper.settle()
+    after = weight()
+    assert after[0] <= before[0] and after[2] <= before[2], (before, after)
+    assert after[1] - before[1] < 100, (before, after)  # less than a page a run
+
+
 def test_figures_of_a_warm_run_are_possible(keeper):
     metrics = keeper.warm("open('x', 'w').write('y' * 1000)")["metrics"]
     assert 0 <= metrics["io_write_bytes"] < 1 << 40
 
 
 # ---- death ----
-
-def descendants(pid):
-    found = []
-    for line in subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout.splitlines():
-        child, parent, args = line.split(None, 2)
-        if int(parent) == pid:
-            found += [(int(child), args), *descendants(int(child))]
-    return found
-
 
 @pytest.fixture
 def own_keeper(sandbox, place, no_leftovers):
