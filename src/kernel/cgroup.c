@@ -317,8 +317,9 @@ static uint64_t started_at(int pid)
         return ticks / (unsigned long)sysconf(_SC_CLK_TCK);
 }
 
-/* Whether the owner in "<prefix><pid namespace>.<pid>.<second>.<number>" is of our pid namespace
- * and dead: its pid is nobody's, or of a process that was started after the group was named. */
+/* Whether the owner in "<prefix><pid namespace>.<pid>.<second>.<random>.<number>" is of our pid
+ * namespace and dead: its pid is nobody's, or of a process that was started after the group was
+ * named. */
 static bool owner_is_dead(const char *name, const char *our_owner)
 {
         unsigned long long ns, our_ns, named;

@@ -35,8 +35,8 @@ struct cgroup_site {
         bool hybrid; /* a version 2 tree without controllers beside version 1 */
         int parent_fds[CGROUP_CONTROLLERS]; /* owned; directories in which groups are made, or -1;
                                              * on version 2 all four are copies of one */
-        char owner[64];                     /* "<pid namespace>.<pid>.<second since boot>" */
-        char reason[160];                   /* why a controller is missing, for the doctor */
+        char owner[64];   /* "<pid namespace>.<pid>.<second since boot>.<random>" */
+        char reason[160]; /* why a controller is missing, for the doctor */
 };
 
 struct cgroup {

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -214,12 +215,16 @@ static int set_owner(struct cgroup_site *site, struct error *err)
 {
         struct timespec now = { 0 };
         struct stat st;
+        uint32_t tag;
 
         if (stat("/proc/self/ns/pid", &st) < 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
                 return error_set_errno(err, "read /proc/self");
-        (void)snprintf(site->owner, sizeof(site->owner), "%llu.%d.%llu",
-                       (unsigned long long)st.st_ino, (int)getpid(),
-                       (unsigned long long)now.tv_sec);
+        /* A process may have several engines, made in the same second. */
+        if (getrandom(&tag, sizeof(tag), 0) != sizeof(tag))
+                return error_set_errno(err, "read random bytes");
+        (void)snprintf(site->owner, sizeof(site->owner), "%llu.%d.%llu.%08x",
+                       (unsigned long long)st.st_ino, (int)getpid(), (unsigned long long)now.tv_sec,
+                       (unsigned)tag);
         return 0;
 }
 

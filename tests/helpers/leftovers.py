@@ -82,7 +82,7 @@ def _cgroups():
 
 
 def _owner(name):
-    """The supervisor's pid in a group's name, sandbox-run.NAMESPACE.PID.TIME.NUMBER."""
+    """The supervisor's pid in a group's name, sandbox-run.NAMESPACE.PID.TIME.RANDOM.NUMBER."""
     parts = name.split(".")
     return parts[2] if len(parts) > 2 else "none"
 

@@ -42,6 +42,20 @@ static bool exists(int parent, const char *name)
         return faccessat(parent, name, F_OK, 0) == 0;
 }
 
+static void two_sites_of_one_process_name_their_groups_differently(void **state)
+{
+        struct cgroup_site a, b;
+        char first[CGROUP_NAME_MAX], second[CGROUP_NAME_MAX];
+
+        assert_int_equal(cgroup_site_open(&a, NULL), 0);
+        assert_int_equal(cgroup_site_open(&b, NULL), 0);
+        cgroup_name(&a, 1, first);
+        cgroup_name(&b, 1, second);
+        assert_string_not_equal(first, second);
+        cgroup_site_close(&a);
+        cgroup_site_close(&b);
+}
+
 static void a_site_names_its_owner_or_says_why_there_is_none(void **state)
 {
         struct cgroup_site site;
@@ -234,6 +248,7 @@ static void without_a_site_there_is_a_group_of_nothing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(two_sites_of_one_process_name_their_groups_differently),
                 cmocka_unit_test(a_site_names_its_owner_or_says_why_there_is_none),
                 cmocka_unit_test(a_group_has_its_limits_and_goes_without_a_trace),
                 cmocka_unit_test(who_enters_a_group_is_counted_in_it),
