@@ -17,8 +17,8 @@
  *  - Strings given to the library are copied; strings it returns as `const char *` live as long as
  *    the handle they came from; strings it returns as `char *` are freed with sbx_string_free().
  *  - An engine may be used by many threads at once. A request or a result belongs to one thread at
- * a time; only sbx_request_cancel() and sbx_cancel() may be called from anywhere, also from a
- *    signal handler.
+ *    a time; only sbx_request_cancel() and sbx_cancel() may be called from anywhere, also from a
+ *    signal handler, and sbx_turn_begin() and sbx_turn_end() from any thread.
  *  - No global state, no signal handlers, no output of its own.
  *
  * "The program failed" and "the sandbox failed" are never confused: what the program did is a
@@ -316,11 +316,11 @@ SBX_API int sbx_usage(sbx_execution *execution, sbx_usage_sample *usage, sbx_err
  * hold as ever. Before the first turn and within one the program may take the policy's timeout; a
  * turn that takes longer ends it. */
 SBX_API int sbx_request_set_turns(sbx_request *req, sbx_error **err);
-/* Call it before the program is given its task; 0: as long as the policy allows, never longer. */
-SBX_API int sbx_turn_begin(sbx_execution *execution, uint64_t timeout_ms, sbx_error **err);
+/* Both may be called from any thread. Call this before the program is given its task; 0: as long as the policy allows, never longer. */
+SBX_API int sbx_turn_begin(sbx_request *req, uint64_t timeout_ms, sbx_error **err);
 /* No time passes for the program until the next turn. What it computes all the same counts for the
  * turn before. */
-SBX_API int sbx_turn_end(sbx_execution *execution, sbx_error **err);
+SBX_API int sbx_turn_end(sbx_request *req, sbx_error **err);
 /* Ends the run; its status becomes "cancelled". From any thread or signal handler. */
 SBX_API void sbx_cancel(sbx_execution *execution);
 /* The same by the request, which then stays cancelled: a new run takes a new request. */

@@ -63,7 +63,7 @@ _sandbox_value() {
 
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local commands="run check languages templates policy history top doctor bench keeper help"
+        local commands="run check languages templates policy history top doctor bench keeper mcp help"
         local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check --rules --trusted
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
@@ -97,6 +97,7 @@ _sandbox() {
                 ;;
         top) _sandbox_words "--interval --once --json --help -h" ;;
         keeper) _sandbox_words "--idle --slots --socket --languages --quiet --help -q -h" ;;
+        mcp) _sandbox_words "--policy --sealed --languages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
         help) _sandbox_words "$commands" ;;
         policy)
                 if [[ $cur == -* ]]; then

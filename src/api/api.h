@@ -56,9 +56,6 @@ int api_fail_null(const char *function, sbx_error **err);
 int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_order,
               struct error *err);
 
-/* run.c: the request that it runs. */
-const sbx_request *api_execution_request(const sbx_execution *execution);
-
 void api_policy_init(struct sbx_policy *policy);
 void api_policy_done(struct sbx_policy *policy);
 /* Lists the layers, environment included; the count. */

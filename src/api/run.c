@@ -370,11 +370,6 @@ int sbx_usage(sbx_execution *execution, sbx_usage_sample *usage, sbx_error **err
         return 0;
 }
 
-const sbx_request *api_execution_request(const sbx_execution *execution)
-{
-        return execution->req;
-}
-
 void sbx_cancel(sbx_execution *execution)
 {
         if (execution)

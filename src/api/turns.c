@@ -24,9 +24,8 @@ int sbx_request_set_turns(sbx_request *req, sbx_error **err)
         return 0;
 }
 
-static int tell(sbx_execution *execution, const char *function, uint64_t word, sbx_error **err)
+static int tell(const sbx_request *req, const char *function, uint64_t word, sbx_error **err)
 {
-        const sbx_request *req = execution ? api_execution_request(execution) : NULL;
         struct error error;
 
         if (!req)
@@ -42,14 +41,14 @@ static int tell(sbx_execution *execution, const char *function, uint64_t word, s
         return 0;
 }
 
-int sbx_turn_begin(sbx_execution *execution, uint64_t timeout_ms, sbx_error **err)
+int sbx_turn_begin(sbx_request *req, uint64_t timeout_ms, sbx_error **err)
 {
-        return tell(execution, "sbx_turn_begin", timeout_ms == TURN_ENDS ? 0 : timeout_ms, err);
+        return tell(req, "sbx_turn_begin", timeout_ms == TURN_ENDS ? 0 : timeout_ms, err);
 }
 
-int sbx_turn_end(sbx_execution *execution, sbx_error **err)
+int sbx_turn_end(sbx_request *req, sbx_error **err)
 {
-        return tell(execution, "sbx_turn_end", TURN_ENDS, err);
+        return tell(req, "sbx_turn_end", TURN_ENDS, err);
 }
 
 int sbx_request_set_workspace(sbx_request *req, const char *path, sbx_error **err)

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-        &cmd_run,     &cmd_check, &cmd_languages, &cmd_templates, &cmd_policy,
-        &cmd_history, &cmd_top,   &cmd_doctor,    &cmd_bench,     &cmd_keeper,
+        &cmd_run, &cmd_check,  &cmd_languages, &cmd_templates, &cmd_policy, &cmd_history,
+        &cmd_top, &cmd_doctor, &cmd_bench,     &cmd_keeper,    &cmd_mcp,
 };
 
 /* Named in the documentation, not in this build: refused rather than taken for file names. */
@@ -24,7 +24,6 @@ static const struct {
         const char *name;
         const char *summary;
 } unavailable[] = {
-        { "mcp", "Model Context Protocol server" },
         { "serve", "HTTP server" },
         { "worker", "queue worker" },
 };

@@ -304,6 +304,20 @@ int passage_analyse(struct passage *passage, struct error *err)
         return mode == ANALYSIS_BLOCK || request->rule_count > 0 ? judge(passage, err) : 0;
 }
 
+/* Whoever only asks hears in the report what a run would end with. */
+static int tell_block(struct passage *passage, struct error *err)
+{
+        const struct result *result = passage->result;
+        bool blocked = result->run.outcome == OUTCOME_BLOCKED && result->message;
+        json_t *report = json_loads(result->analysis, JSON_ALLOW_NUL, NULL);
+        int r = json_object_set_new(report, "blocked",
+                                    blocked ? json_string(result->message) : json_null());
+
+        r = r < 0 ? error_set_nomem(err) : keep(passage, report, err);
+        json_decref(report);
+        return r;
+}
+
 int passage_check(struct passage *passage, struct error *err)
 {
         int r = analysis_start(passage, &passage->analysis, err);
@@ -311,7 +325,9 @@ int passage_check(struct passage *passage, struct error *err)
 
         if (r == 0 && skipped && skipped != too_large)
                 return refuse(passage, skipped, err);
-        return r < 0 ? r : judge(passage, err);
+        if (r == 0)
+                r = judge(passage, err);
+        return r < 0 ? r : tell_block(passage, err);
 }
 
 int passage_analysed(struct passage *passage, struct error *err)

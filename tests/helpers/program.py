@@ -66,6 +66,14 @@ def analyze_path():
     return None
 
 
+def mcp_path():
+    """What `mcp` executes, found likewise."""
+    for candidate in (program_path().with_name("sandbox-mcp"), program_path().parents[1] / "mcp/sandbox-mcp"):
+        if candidate.exists():
+            return candidate
+    return None
+
+
 def reachable_by_all(path):
     """Whether a user who owns nothing can run this file where it is."""
     if not path.stat().st_mode & stat.S_IXOTH:
@@ -124,7 +132,8 @@ class Program:
             return path
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
-        for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), analyze_path()):
+        for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), analyze_path(),
+                       mcp_path()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)

@@ -214,7 +214,7 @@ def test_a_bad_standard_input_is_refused(sandbox, marker, path):
     refuse_run(sandbox, marker, "--stdin", path)
 
 
-@pytest.mark.parametrize("word", ["mcp", "serve", "worker"])
+@pytest.mark.parametrize("word", ["serve", "worker"])
 def test_a_command_of_later_says_so(sandbox, marker, word):
     refuse(sandbox, marker, word, words=["not available in this build"])
 

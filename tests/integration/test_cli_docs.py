@@ -9,7 +9,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("SANDBOX_BIN", str(ROOT / "build/src/cli/sandbox"))
-COMMANDS = ["run", "check", "languages", "templates", "policy", "history", "top", "doctor", "bench", "keeper"]
+COMMANDS = ["run", "check", "languages", "templates", "policy", "history", "top", "doctor", "bench", "keeper",
+            "mcp"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])")
 
 

@@ -39,7 +39,7 @@ def test_a_file_is_installed(prefix, pattern):
     one(prefix, pattern)
 
 
-@pytest.mark.parametrize("name", ["sandbox-init", "sandbox-history"])
+@pytest.mark.parametrize("name", ["sandbox-init", "sandbox-history", "sandbox-mcp"])
 def test_a_helper_is_installed_and_executable(prefix, name):
     assert os.access(one(prefix, name), os.X_OK)
 

@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         for (int turn = 0; turn < 5; turn++) {
                 const char *task = turn < 3 ? "sleep 0.6\n" : "sleep 60\n";
 
-                sbx_turn_begin(execution, turn < 3 ? 0 : 200, NULL);
+                sbx_turn_begin(req, turn < 3 ? 0 : 200, NULL);
                 if (write(ends[1], task, strlen(task)) < 0)
                         return 1;
                 pthread_mutex_lock(&lock);
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
                 pthread_mutex_unlock(&lock);
                 if (over)
                         break;
-                sbx_turn_end(execution, NULL);
+                sbx_turn_end(req, NULL);
         }
         res = sbx_wait(execution, NULL);
         printf("%d %s\n", finished, res ? sbx_result_status(res) : "none");
