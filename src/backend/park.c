@@ -1,12 +1,39 @@
 #include "backend/park.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/message.h"
+#include "base/str.h"
+#include "base/tree.h"
 
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
-int park_start(const struct backend_host *host, struct plan *plan,
-               const struct cgroup_limits *limits, struct park *park, struct error *err)
+/* What the interpreter and its modules write when they start goes with it. */
+static int make_home(struct park *park, struct plan *plan, struct error *err)
+{
+        static const char *const names[] = { "HOME=", "TMPDIR=" };
+        const char *base = secure_getenv("TMPDIR");
+
+        (void)snprintf(park->home, sizeof(park->home), "%.200s/sandbox-run.XXXXXX",
+                       base && base[0] == '/' ? base : "/tmp");
+        if (!mkdtemp(park->home))
+                return error_set_errno(err, "make a directory '%s'", park->home);
+        plan->scratch = park->home;
+        for (size_t n = 0; n < ARRAY_SIZE(names); n++)
+                (void)snprintf(park->variables[n], sizeof(park->variables[n]), "%s%s", names[n],
+                               park->home);
+        /* In place of those that stand for it. */
+        for (uint32_t i = 0; i < plan->environment_count; i++)
+                for (size_t n = 0; n < ARRAY_SIZE(names); n++)
+                        if (str_has_prefix(plan->environment[i], names[n]))
+                                plan->environment[i] = park->variables[n];
+        return 0;
+}
+
+static int start(const struct backend_host *host, struct plan *plan,
+                 const struct cgroup_limits *limits, struct park *park, struct error *err)
 {
         struct backend_input input = { .group_limits = *limits };
         int pair[2];
@@ -14,13 +41,26 @@ int park_start(const struct backend_host *host, struct plan *plan,
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
-        plan->park = 1;
         input.file_fds[input.file_fd_count++] = pair[1];
         r = backend_start(&backend_container, host, plan, &input, &park->run, err);
         park->socket = pair[0];
         fd_close(pair[1]);
         if (r < 0)
                 fd_close(park->socket);
+        return r;
+}
+
+int park_start(const struct backend_host *host, struct plan *plan,
+               const struct cgroup_limits *limits, struct park *park, struct error *err)
+{
+        int r = make_home(park, plan, err);
+
+        if (r < 0)
+                return r;
+        plan->park = 1;
+        r = start(host, plan, limits, park, err);
+        if (r < 0)
+                (void)tree_remove(park->home);
         return r;
 }
 

@@ -5,8 +5,10 @@
 #include "backend/backend.h"
 
 struct park {
-        struct run run; /* the interpreter itself: its helper and control group */
-        int socket;     /* owned: keepers ask it for guests over a copy */
+        struct run run;         /* the interpreter itself: its helper and control group */
+        int socket;             /* owned: keepers ask it for guests over a copy */
+        char home[256];         /* a folder of its own, which the helper removes ... */
+        char variables[2][300]; /* ... and what tells of it */
 };
 
 /* Starts the interpreter; it comes up on its own. */

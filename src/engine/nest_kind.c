@@ -111,9 +111,14 @@ static int park_environment(const struct engine *engine, const struct plan_draft
         const struct {
                 const char *name, *value;
         } own[] = {
-                { "PATH", "/usr/local/bin:/usr/bin:/bin" }, { "HOME", "/" },
-                { "LD_PRELOAD", engine->park_path },        { PARK_PROGRAM, draft->park.program },
-                { PARK_LAUNCHER, way->launcher },           { PARK_FORKS, way->forks ? "yes" : NULL },
+                { "PATH", "/usr/local/bin:/usr/bin:/bin" },
+                { "HOME", "/" },
+                { "TMPDIR", "/" }, /* park_start() gives it those of its own */
+                { PARK_PRELOAD, draft->park.preload[0] ? draft->park.preload : NULL },
+                { "LD_PRELOAD", engine->park_path },
+                { PARK_PROGRAM, draft->park.program },
+                { PARK_LAUNCHER, way->launcher },
+                { PARK_FORKS, way->forks ? "yes" : NULL },
                 { PARK_POSES, way->poses ? "yes" : NULL },
         };
 

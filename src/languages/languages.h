@@ -103,6 +103,7 @@ struct language_park {
         bool forks;                 /* the launcher forks, so that it knows that it was copied */
         bool poses;                 /* it asks who it is when it starts, and never again */
         bool no_args;               /* a run with arguments is executed */
+        const char *const *preload; /* modules that the launcher loads before it parks */
         const char *const *env;     /* "K=V" for the parked interpreter alone */
         const char *const *keeps;   /* variables that it reads when it starts */
         const char *const *sets;    /* variables that it would read, which the launcher sets */

@@ -309,6 +309,7 @@ static const struct language_key park_keys[] = {
         KEY("forks", FLAG, OPTIONAL, park.forks, NULL),
         KEY("poses", FLAG, OPTIONAL, park.poses, NULL),
         KEY("no_args", FLAG, OPTIONAL, park.no_args, NULL),
+        KEY("preload", LIST, OPTIONAL, park.preload, refuse_empty),
         KEY("env", ENV, OPTIONAL, park.env, refuse_variable),
         KEY("keeps", LIST, OPTIONAL, park.keeps, refuse_variable),
         KEY("sets", LIST, OPTIONAL, park.sets, refuse_variable),

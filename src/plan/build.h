@@ -65,6 +65,7 @@ struct plan_input {
 struct plan_park {
         struct strlist arguments; /* empty: there is none */
         struct strlist environment;
+        const char *preload; /* modules that it loads, with commas between them; "": none */
         const char *program; /* the path that it would open */
 };
 

@@ -214,6 +214,18 @@ static int add_expanded(const struct plan_input *input, struct plan_draft *draft
         return 0;
 }
 
+/* The language's modules and the policy's. */
+static const char *preload(const struct plan_input *input, struct plan_draft *draft)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+
+        for (const char *const *module = input->park->preload; *module; module++)
+                strbuf_addf(&text, "%s%s", text.length ? "," : "", *module);
+        for (size_t i = 0; i < input->policy->preload.count; i++)
+                strbuf_addf(&text, "%s%s", text.length ? "," : "", input->policy->preload.items[i]);
+        return text.failed ? NULL : words_keep(draft, text.data ? text.data : "", "");
+}
+
 int words_add_park(const struct plan_input *input, struct plan_draft *draft)
 {
         struct plan_park *park = &draft->park;
@@ -221,7 +233,8 @@ int words_add_park(const struct plan_input *input, struct plan_draft *draft)
         if (!input->park)
                 return 0;
         park->program = words_placed(input, draft, input->source_place, input->file);
-        if (!park->program ||
+        park->preload = preload(input, draft);
+        if (!park->program || !park->preload ||
             add_expanded(input, draft, input->park->command, &park->arguments) < 0)
                 return -1;
         return add_expanded(input, draft, input->park->env, &park->environment);

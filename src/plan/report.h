@@ -89,10 +89,12 @@ struct adopt_end {
 /* What the library in a parked interpreter finds in its environment: the program's path, at which
  * it stops, and, where the language file has them, the launcher's text, whether the interpreter
  * forks itself, and whether it is told that it were the guest already. */
-#define PARK_PROGRAM "SANDBOX_PARK_PROGRAM"
+#define PARK_PROGRAM  "SANDBOX_PARK_PROGRAM"
 #define PARK_LAUNCHER "SANDBOX_PARK_LAUNCHER"
-#define PARK_FORKS "SANDBOX_PARK_FORKS"
-#define PARK_POSES "SANDBOX_PARK_POSES"
+#define PARK_FORKS    "SANDBOX_PARK_FORKS"
+#define PARK_POSES    "SANDBOX_PARK_POSES"
+/* For the launcher: names of modules to load, with commas between them. */
+#define PARK_PRELOAD "SANDBOX_PRELOAD"
 /* It is asked for guests on this descriptor. */
 enum { PARK_MAGIC = 0x70786273, PARK_SOCKET = 200 };
 

@@ -24,6 +24,7 @@ static void mounts_done(struct policy_values *values)
 void policy_values_done(struct policy_values *values)
 {
         strlist_done(&values->network_allow);
+        strlist_done(&values->preload);
         strlist_done(&values->env);
         for (size_t i = 0; i < POLICY_RULE_LANGUAGES; i++)
                 for (size_t j = 0; j < POLICY_RULE_LISTS; j++)
@@ -142,6 +143,14 @@ static int merge_allow(struct policy_values *base, const struct policy_values *o
         return merge_list(&base->network_allow, &over->network_allow, over->network_allow_adds);
 }
 
+static int merge_modules(struct policy_values *base, const struct policy_values *over,
+                         const struct policy_key *key)
+{
+        if (!over->preload_adds || !policy_gives(base, key->field))
+                base->preload_adds = over->preload_adds;
+        return merge_list(&base->preload, &over->preload, over->preload_adds);
+}
+
 static int merge_rules(struct policy_values *base, const struct policy_values *over,
                        const struct policy_key *key)
 {
@@ -227,8 +236,9 @@ static const merge_function mergers[KINDS] = {
         [KIND_COUNT] = merge_number,      [KIND_THOUSANDTHS] = merge_number,
         [KIND_CHOICE] = merge_choice,     [KIND_BOOLEAN] = merge_boolean,
         [KIND_BACKENDS] = merge_backends, [KIND_PATH] = merge_path,
-        [KIND_ALLOW] = merge_allow,       [KIND_MOUNTS] = merge_mounts,
-        [KIND_ENV] = merge_env,           [KIND_RULES] = merge_rules,
+        [KIND_ALLOW] = merge_allow,       [KIND_MODULES] = merge_modules,
+        [KIND_MOUNTS] = merge_mounts,     [KIND_ENV] = merge_env,
+        [KIND_RULES] = merge_rules,
 };
 
 /* Who names destinations wants them reached, and who wants names resolved wants that mode, unless

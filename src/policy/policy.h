@@ -65,6 +65,7 @@ enum policy_field {
         FIELD_WARN_MEMORY,
         FIELD_WARN_PROCESSES,
         FIELD_WARN_DISK,
+        FIELD_PRELOAD,
         FIELD_COUNT
 };
 
@@ -107,6 +108,8 @@ struct policy_values {
         bool network_dns;
         struct strlist network_allow;
         bool network_allow_adds; /* in a layer: to what earlier ones allow */
+        struct strlist preload;  /* names of modules */
+        bool preload_adds;       /* as network_allow_adds */
         char *workspace;         /* owned; NULL: a fresh one in memory */
         struct policy_mount *mounts;
         size_t mount_count;
@@ -186,6 +189,7 @@ int policy_load_environment(struct policy *policy, char *const *environment, str
 /* policy_set.c: sets one value by its dotted name in the file, "limits.timeout" to "2s". A bare
  * number counts in `bare_unit` bytes for sizes. */
 int policy_set(struct policy_values *values, const char *key, const char *value, struct error *err);
+int policy_add_preload(struct policy_values *values, const char *module, struct error *err);
 int policy_add_mount(struct policy_values *values, const char *source, const char *target,
                      const char *mode, struct error *err);
 int policy_add_env(struct policy_values *values, const char *name, const char *value,

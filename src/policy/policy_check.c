@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_MAX = 128, HOST_MAX = 253, LABEL_MAX = 63 };
+enum { SHOWN_MAX = 128, HOST_MAX = 253, LABEL_MAX = 63, MODULE_MAX = 128 };
 
 int policy_check_path(const char *path, struct error *err)
 {
@@ -353,6 +353,25 @@ static bool is_destination(char *text)
         if (str_has_prefix(host, "*."))
                 return strchr(host + 2, '.') && is_host_name(host + 2);
         return is_address(host, &bits) || is_host_name(host);
+}
+
+int policy_add_preload(struct policy_values *values, const char *module, struct error *err)
+{
+        static const char letters[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+        size_t length = strlen(module);
+        char shown[SHOWN_MAX];
+
+        if (length == 0 || length > MODULE_MAX || strspn(module, letters) != length ||
+            module[0] == '.' || (module[0] >= '0' && module[0] <= '9'))
+                return error_set(err, SBX_EINVAL, "bad module name '%s'",
+                                 str_printable(module, shown, sizeof(shown)));
+        if (values->preload.count >= POLICY_PRELOAD_MAX)
+                return error_set(err, SBX_EINVAL, "more than %d modules", POLICY_PRELOAD_MAX);
+        if (strlist_add(&values->preload, module) < 0)
+                return error_set_nomem(err);
+        values->given |= policy_field_bit(FIELD_PRELOAD);
+        return 0;
 }
 
 int policy_add_allow(struct policy_values *values, const char *destination, struct error *err)

@@ -67,6 +67,8 @@ const struct policy_key policy_keys[] = {
           TIGHTEN_MOUNTS, "folders and files of the host shown to the program" },
         { "env", KIND_ENV, FIELD_ENV, AT(env), 0, 0, 0, NULL, true, TIGHTEN_ENV,
           "environment of the program" },
+        { "preload", KIND_MODULES, FIELD_PRELOAD, AT(preload), 0, 0, 0, NULL, true, TIGHTEN_MODULES,
+          "modules that a parked interpreter has loaded before the program starts" },
         { "analysis.mode", KIND_CHOICE, FIELD_ANALYSIS_MODE, AT(analysis_mode), ANALYSIS_WARN,
           ANALYSIS_OFF, ANALYSIS_BLOCK, analysis_names, false, TIGHTEN_LARGER,
           "static analysis before the run" },

@@ -21,6 +21,7 @@ enum policy_kind {
         KIND_BACKENDS,    /* a choice or a list of them */
         KIND_PATH,        /* char *, may be null */
         KIND_ALLOW,       /* list of network destinations */
+        KIND_MODULES,     /* list of names of modules */
         KIND_MOUNTS,      /* list of mappings */
         KIND_ENV,         /* mapping of names to values */
         KIND_RULES,       /* lists of analysis rules for one language */
@@ -38,6 +39,7 @@ enum policy_tighten {
         TIGHTEN_FALLBACK, /* the same or none */
         TIGHTEN_DNS,      /* not where it was not */
         TIGHTEN_ALLOW,    /* some of those allowed */
+        TIGHTEN_MODULES,  /* some of those named */
         TIGHTEN_PATH,     /* the same or none */
         TIGHTEN_MOUNTS,   /* some of those allowed, read-only instead of writable */
         TIGHTEN_ENV,      /* no variable is added or changed */
@@ -54,6 +56,7 @@ enum {
         POLICY_PATH_MAX = 4095,       /* bytes of a path: the kernel's own maximum */
         POLICY_ENV_MAX = 12000,       /* variables */
         POLICY_ALLOW_MAX = 1024,      /* network destinations */
+        POLICY_PRELOAD_MAX = 64,      /* modules */
         POLICY_LANGUAGES_MAX = 64,    /* blocks for single languages */
         POLICY_RULES_MAX = 1024,      /* analysis rules in one list */
         POLICY_RULE_LENGTH_MAX = 1024 /* bytes of one of them */

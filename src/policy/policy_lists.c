@@ -136,6 +136,18 @@ int read_allow(struct reader *reader, const struct policy_key *key)
                          reader->values, &reader->values->network_allow_adds);
 }
 
+static int add_module(void *target, const char *text, struct error *err)
+{
+        return policy_add_preload(target, text, err);
+}
+
+int read_modules(struct reader *reader, const struct policy_key *key)
+{
+        reader->values->given |= policy_field_bit(key->field);
+        return read_list(reader, key->key, POLICY_PRELOAD_MAX, "a list of modules", add_module,
+                         reader->values, &reader->values->preload_adds);
+}
+
 /* ---- env ---- */
 
 static int read_variable(struct reader *reader, const char *name, yaml_mark_t mark)

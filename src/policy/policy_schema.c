@@ -138,6 +138,10 @@ static json_t *value_schema(const struct policy_key *key)
         case KIND_ALLOW:
                 return list_or_add(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
                                    POLICY_ALLOW_MAX);
+        case KIND_MODULES:
+                return list_or_add(json_pack("{s:s, s:s}", "type", "string", "pattern",
+                                             "^[A-Za-z_][A-Za-z0-9_.]{0,127}$"),
+                                   POLICY_PRELOAD_MAX);
         case KIND_MOUNTS:
                 return mounts_schema();
         case KIND_ENV:

@@ -148,6 +148,17 @@ static int tighten_allow(const struct comparison *c, struct error *err)
         return 0;
 }
 
+static int tighten_modules(const struct comparison *c, struct error *err)
+{
+        const struct strlist *wanted = &c->wanted->preload;
+
+        for (size_t i = 0; i < wanted->count; i++)
+                if (!has_text(&c->ceiling->preload, wanted->items[i]))
+                        return fail_item(c, wanted->items[i],
+                                         "is not among the modules of the ceiling", err);
+        return 0;
+}
+
 static int tighten_path(const struct comparison *c, struct error *err)
 {
         const char *wanted = *(char *const *)policy_slot_const(c->wanted, c->key);
@@ -222,8 +233,9 @@ static int (*const tighteners[TIGHTENS])(const struct comparison *c, struct erro
         [TIGHTEN_LARGER] = tighten_larger,     [TIGHTEN_FIXED] = tighten_fixed,
         [TIGHTEN_BACKENDS] = tighten_backends, [TIGHTEN_FALLBACK] = tighten_fallback,
         [TIGHTEN_DNS] = tighten_dns,           [TIGHTEN_ALLOW] = tighten_allow,
-        [TIGHTEN_PATH] = tighten_path,         [TIGHTEN_MOUNTS] = tighten_mounts,
-        [TIGHTEN_ENV] = tighten_env,           [TIGHTEN_RULES] = tighten_rules,
+        [TIGHTEN_MODULES] = tighten_modules,   [TIGHTEN_PATH] = tighten_path,
+        [TIGHTEN_MOUNTS] = tighten_mounts,     [TIGHTEN_ENV] = tighten_env,
+        [TIGHTEN_RULES] = tighten_rules,
 };
 
 const char *const policy_tighten_words[TIGHTENS] = {
@@ -235,6 +247,7 @@ const char *const policy_tighten_words[TIGHTENS] = {
         [TIGHTEN_FALLBACK] = "only the same or none",
         [TIGHTEN_DNS] = "only false",
         [TIGHTEN_ALLOW] = "only some of those",
+        [TIGHTEN_MODULES] = "only some of those",
         [TIGHTEN_PATH] = "only the same or null",
         [TIGHTEN_MOUNTS] = "only those, and ro for rw",
         [TIGHTEN_ENV] = "only those, with their values",

@@ -196,6 +196,12 @@ static int add_allow(struct policy_values *values, const struct policy_key *key,
         return policy_add_allow(values, text, err);
 }
 
+static int add_module(struct policy_values *values, const struct policy_key *key, const char *text,
+                      struct error *err)
+{
+        return policy_add_preload(values, text, err);
+}
+
 static int refuse_text(struct policy_values *values, const struct policy_key *key, const char *text,
                        struct error *err)
 {
@@ -204,11 +210,14 @@ static int refuse_text(struct policy_values *values, const struct policy_key *ke
 
 static int (*const setters[KINDS])(struct policy_values *, const struct policy_key *, const char *,
                                    struct error *) = {
-        [KIND_VERSION] = set_version, [KIND_DURATION] = set_number,    [KIND_SIZE] = set_number,
-        [KIND_COUNT] = set_number,    [KIND_THOUSANDTHS] = set_number, [KIND_CHOICE] = set_choice,
-        [KIND_BOOLEAN] = set_boolean, [KIND_BACKENDS] = set_backends,  [KIND_PATH] = set_path,
-        [KIND_ALLOW] = add_allow,     [KIND_MOUNTS] = refuse_text,     [KIND_ENV] = refuse_text,
-        [KIND_RULES] = refuse_text,   [KIND_LANGUAGES] = refuse_text,
+        [KIND_VERSION] = set_version,    [KIND_DURATION] = set_number,
+        [KIND_SIZE] = set_number,        [KIND_COUNT] = set_number,
+        [KIND_THOUSANDTHS] = set_number, [KIND_CHOICE] = set_choice,
+        [KIND_BOOLEAN] = set_boolean,    [KIND_BACKENDS] = set_backends,
+        [KIND_PATH] = set_path,          [KIND_ALLOW] = add_allow,
+        [KIND_MODULES] = add_module,     [KIND_MOUNTS] = refuse_text,
+        [KIND_ENV] = refuse_text,        [KIND_RULES] = refuse_text,
+        [KIND_LANGUAGES] = refuse_text,
 };
 
 int policy_key_set(struct policy_values *values, const struct policy_key *key, const char *text,

@@ -110,13 +110,13 @@ static void yaml_backends(struct strbuf *out, const struct policy_values *values
         strbuf_adds(out, "]");
 }
 
-static void yaml_allow(struct strbuf *out, const struct policy_values *values)
+static void yaml_list(struct strbuf *out, const struct strlist *list)
 {
-        if (values->network_allow.count == 0)
+        if (list->count == 0)
                 strbuf_adds(out, " []");
-        for (size_t i = 0; i < values->network_allow.count; i++) {
+        for (size_t i = 0; i < list->count; i++) {
                 strbuf_adds(out, "\n    - ");
-                add_quoted(out, values->network_allow.items[i]);
+                add_quoted(out, list->items[i]);
         }
 }
 
@@ -190,7 +190,10 @@ void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
                 yaml_backends(out, values);
                 break;
         case KIND_ALLOW:
-                yaml_allow(out, values);
+                yaml_list(out, &values->network_allow);
+                break;
+        case KIND_MODULES:
+                yaml_list(out, &values->preload);
                 break;
         case KIND_MOUNTS:
                 yaml_mounts(out, values);

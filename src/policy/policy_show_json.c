@@ -119,6 +119,8 @@ json_t *policy_json_value(const struct policy_values *values, const struct polic
                 return json_backends(values);
         case KIND_ALLOW:
                 return json_list(&values->network_allow);
+        case KIND_MODULES:
+                return json_list(&values->preload);
         case KIND_MOUNTS:
                 return json_mounts(values);
         case KIND_ENV:

@@ -112,13 +112,21 @@ static int read_languages(struct reader *reader, const struct policy_key *key)
 }
 
 static int (*const readers[KINDS])(struct reader *reader, const struct policy_key *key) = {
-        [KIND_VERSION] = read_scalar,     [KIND_DURATION] = read_scalar,
-        [KIND_SIZE] = read_scalar,        [KIND_COUNT] = read_scalar,
-        [KIND_CHOICE] = read_scalar,      [KIND_BOOLEAN] = read_scalar,
-        [KIND_THOUSANDTHS] = read_scalar, [KIND_PATH] = read_path,
-        [KIND_BACKENDS] = read_backends,  [KIND_ALLOW] = read_allow,
-        [KIND_MOUNTS] = read_mounts,      [KIND_ENV] = read_env,
-        [KIND_RULES] = read_rules,        [KIND_LANGUAGES] = read_languages,
+        [KIND_VERSION] = read_scalar,
+        [KIND_DURATION] = read_scalar,
+        [KIND_SIZE] = read_scalar,
+        [KIND_COUNT] = read_scalar,
+        [KIND_CHOICE] = read_scalar,
+        [KIND_BOOLEAN] = read_scalar,
+        [KIND_THOUSANDTHS] = read_scalar,
+        [KIND_PATH] = read_path,
+        [KIND_BACKENDS] = read_backends,
+        [KIND_ALLOW] = read_allow,
+        [KIND_MODULES] = read_modules,
+        [KIND_MOUNTS] = read_mounts,
+        [KIND_ENV] = read_env,
+        [KIND_RULES] = read_rules,
+        [KIND_LANGUAGES] = read_languages,
 };
 
 /* Rules of one block that contradict each other are refused; of two layers the later one decides.

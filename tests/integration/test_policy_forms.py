@@ -65,6 +65,7 @@ FIELDS = [
       "forbidden_commands": []}, {}, None),
     ("analysis.shell", "analysis: { shell: { forbidden_commands: { add: [rm] } } }",
      "analysis.shell.forbidden_commands.add = ['rm']", {"forbidden_commands": ["rm"]}, {}, None),
+    ("preload", "preload: [numpy, xml.dom]", "preload = ['numpy', 'xml.dom']", ["numpy", "xml.dom"], {}, None),
     ("records.store_code", "records: { store_code: always }", "records.store_code = 'always'", "always",
      {"SANDBOX_STORE_CODE": "true"}, None),
     ("records.store_code", "records: { store_code: never }", "records.store_code = 'never'", "never",

@@ -13,6 +13,7 @@ static const char ceiling[] =
         "filesystem: {workspace: /work, mounts: [{source: /s, target: /ro},"
         " {source: /t, target: /rw, mode: rw}]}\n"
         "env: {A: x}\n"
+        "preload: [json]\n"
         "analysis: {mode: warn, python: {forbidden_imports: [os, sys]}}\n"
         "records: {store_code: always}\n";
 
@@ -64,6 +65,7 @@ static const struct {
           "'c.org' is not among the destinations of the ceiling" },
         { "network.allow", "network: {allow: {add: [c.org]}}",
           "'c.org' is not among the destinations of the ceiling" },
+        { "preload", "preload: {add: [numpy]}", "'numpy' is not among the modules of the ceiling" },
         { "filesystem.workspace", "filesystem: {workspace: /other}",
           "'/other' is not the ceiling '/work'" },
         { "filesystem.mounts", "filesystem: {mounts: [{source: /n, target: /new}]}",
@@ -108,6 +110,8 @@ static const struct {
         { "network.dns", "network: {dns: false}" },
         { "network.allow", "network: {allow: [b.org]}" },
         { "network.allow", "network: {allow: []}" },
+        { "preload", "preload: []" },
+        { "preload", "preload: [json]" },
         { "filesystem.workspace", "filesystem: {workspace: null}" },
         { "filesystem.workspace", "filesystem: {workspace: /work}" },
         { "filesystem.mounts", "filesystem: {mounts: [{source: /t, target: /rw, mode: ro}]}" },

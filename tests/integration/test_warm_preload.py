@@ -1,0 +1,89 @@
+"""Modules that a parked interpreter has loaded before the program starts."""
+
+import pytest
+
+from helpers.warm import Keeper
+
+
+@pytest.fixture(scope="module")
+def policy(session_program):
+    """Modules that are everywhere, one that draws random numbers when it is loaded, and one that is nowhere."""
+    return session_program.make_file("preload.yaml", "preload: [json, random, ssl, uuid, tempfile, no_such_module, numpy, pandas]\n")
+
+
+@pytest.fixture(scope="module")
+def keeper(session_program, policy):
+    place = session_program.directory / "warm-preload"
+    place.mkdir(exist_ok=True)
+    session_program.own(place)
+    keeper = Keeper(session_program, place)
+    yield keeper.warm_up("--policy", str(policy))
+    keeper.stop()
+
+
+def test_modules_are_there_before_the_program(keeper, sandbox, policy):
+    code = "import sys; print([name in sys.modules for name in ('json', 'uuid', 'no_such_module', 'xmlrpc')])"
+    assert keeper.warm(code, "--policy", str(policy))["stdout"] == "[True, True, False, False]\n"
+    assert keeper.warm(code)["stdout"] == "[False, False, False, False]\n"  # another kind
+    assert keeper.run(code, "--policy", str(policy), "--no-warm")["stdout"] == "[False, False, False, False]\n"
+
+
+def test_the_program_sees_nothing_of_how_they_came(keeper, policy):
+    code = ("import os, sys, tempfile; print(sorted(k for k in os.environ if 'SANDBOX' in k or 'THREADS' in k), os.environ['HOME'],"
+            " tempfile.gettempdir(), sys.path[0], len(os.listdir('/proc/self/task')))")
+    assert keeper.warm(code, "--policy", str(policy))["stdout"] == "[] /workspace /tmp /code 1\n"
+
+
+RANDOM = {
+    "random": "import random; print(random.random(), random.SystemRandom().random())",
+    "uuid": "import uuid; print(uuid.uuid4(), uuid.uuid1())",
+    "openssl": "import ssl; print(ssl.RAND_bytes(8))",
+    "tempfile": "import tempfile; print(tempfile.mktemp())",
+    "numpy": "import numpy; print(numpy.random.rand(), numpy.random.default_rng().random())",
+    "pandas": "import pandas; print(list(pandas.Series(range(1000)).sample(5)))",
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_randomness_differs_between_runs(keeper, policy, name):
+    module = name if name in ("numpy", "pandas") else "json"
+    if keeper.run(f"import {module}", "--policy", str(policy))["status"] != "ok":
+        pytest.skip(f"{module} is not installed")
+    results = [keeper.warm(RANDOM[name], "--policy", str(policy)) for _ in range(3)]
+    assert all(result["status"] == "ok" for result in results), results
+    assert len({result["stdout"] for result in results}) == 3
+
+
+def test_a_patched_module_is_patched_for_one_run(keeper, policy):
+    for _ in range(2):
+        keeper.warm("import json; json.dumps = lambda x: 'patched'", "--policy", str(policy))
+        assert keeper.warm("import json; print(json.dumps(1))", "--policy", str(policy))["stdout"] == "1\n"
+
+
+def test_the_preset_for_data_has_them_loaded(keeper):
+    code = """if True:
+        import sys
+        loaded = [name in sys.modules for name in ('numpy', 'pandas', 'matplotlib')]
+        import pandas, matplotlib.pyplot as plot
+        frame = pandas.DataFrame({'a': [1, 2, 3], 'b': list('xyx')}).groupby('b').a.sum()
+        plot.bar(frame.index, frame)
+        plot.savefig('out.png')
+        print(loaded, dict(frame), open('out.png', 'rb').read(4)[1:], plot.matplotlib.get_configdir())
+    """
+    if keeper.run(code, "--policy", "data")["status"] != "ok":
+        pytest.skip("pandas or matplotlib is not installed")
+    result = keeper.warm(code, "--policy", "data", "-t", "60s")
+    assert result["stdout"] == "[True, True, True] {'x': 4, 'y': 2} b'PNG' /workspace/.config/matplotlib\n", result
+
+
+@pytest.mark.parametrize("text,why", [
+    ("preload: numpy", "must be a list of modules"),
+    ("preload: ['a b']", "bad module name 'a b'"),
+    ("preload: [../x]", "bad module name '../x'"),
+    ("preload: ['']", "bad module name ''"),
+    ("preload: [3d]", "bad module name '3d'"),
+])
+def test_a_bad_list_is_refused(sandbox, place, text, why):
+    file = sandbox.make_file(place / "p.yaml", text + "\n")
+    outcome = sandbox.run("-l", "python", "--policy", str(file), "-c", "1")
+    assert outcome.exit_code == 125 and why in outcome.error, outcome
