@@ -28,6 +28,9 @@ test-unit test-integration test-escape test-asan: test-%: test-tools all
 test-languages: test-tools language-tools all ## programs in every language alone
 	@tools/run-tests languages
 
+test-warm: test-tools language-tools all ## languages and hostile programs again, started warm
+	@tools/run-tests warm
+
 test-vm: test-tools vm-tools all ## limits and escapes again on cgroup v2, in a virtual machine
 	@tools/run-tests vm
 
