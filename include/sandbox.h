@@ -78,6 +78,7 @@ SBX_API const char *sbx_version(void);
 
 /* ---- engine ---- */
 
+struct sbx_event;
 typedef struct sbx_engine_options {
         size_t size;               /* sizeof(sbx_engine_options), for later versions */
         const char *languages_dir; /* a folder of further language files, or NULL */
@@ -92,6 +93,10 @@ typedef struct sbx_engine_options {
         bool early_start;          /* a run follows at once: its helper starts beside the engine */
         bool untrusted_requests;   /* what a request sets by itself (sbx_request_set and _add_mount)
                                       can only tighten the policy that it was given */
+        /* Hears what becomes of what is kept warm ("slot.*"), on whatever thread it happens,
+           several at once perhaps; must neither block nor call the engine. Or NULL. */
+        void (*slot_handler)(const struct sbx_event *event, void *userdata);
+        void *slot_userdata;
 } sbx_engine_options;
 
 /* `options` may be NULL for the defaults. */

@@ -96,7 +96,7 @@ _sandbox() {
                 fi
                 ;;
         top) _sandbox_words "--interval --once --json --help -h" ;;
-        keeper) _sandbox_words "--idle --slots --socket --languages --quiet --help -q -h" ;;
+        keeper) _sandbox_words "--idle --slots --socket --languages --log --quiet --help -q -h" ;;
         mcp) _sandbox_words "--policy --sealed --languages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
         help) _sandbox_words "$commands" ;;
         policy)

@@ -16,6 +16,8 @@ struct sbx_error {
 struct sbx_engine {
         struct engine engine;
         bool untrusted_requests; /* what a request sets can only tighten its policy */
+        void (*slot_handler)(const sbx_event *event, void *userdata); /* or NULL */
+        void *slot_userdata;
 };
 
 enum { API_POLICY_FILES_MAX = 16 };
@@ -47,6 +49,8 @@ struct sbx_request {
         struct sbx_execution *execution; /* borrowed: which runs it on a thread, or NULL */
 };
 
+/* run.c: an event of the engine's as the caller sees it. */
+sbx_event api_event(const struct engine_event *inner);
 /* Hands an error to the caller; returns its code. `err` may be NULL. */
 int api_fail(const struct error *error, sbx_error **err);
 /* For a NULL argument: our caller's mistake. */

@@ -4,6 +4,14 @@
 
 #include <string.h>
 
+static void pass_slot(void *context, const struct engine_event *inner)
+{
+        const sbx_engine *engine = context;
+        sbx_event event = api_event(inner);
+
+        engine->slot_handler(&event, engine->slot_userdata);
+}
+
 sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
 {
         sbx_engine_options given = { 0 };
@@ -27,7 +35,11 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                                          .warm_idle_ms = given.warm_idle_ms,
                                          .warm_waits = given.warm_waits,
                                          .keeper_path = given.keeper_path,
-                                         .early_start = given.early_start };
+                                         .early_start = given.early_start,
+                                         .slot_event = given.slot_handler ? pass_slot : NULL,
+                                         .slot_context = engine };
+        engine->slot_handler = given.slot_handler;
+        engine->slot_userdata = given.slot_userdata;
         engine->untrusted_requests = given.untrusted_requests;
         r = engine_init(&engine->engine, &inner, &error);
         if (r < 0) {

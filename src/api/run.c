@@ -34,7 +34,7 @@ static void fill_usage(sbx_event *event, const struct engine_usage *usage)
         event->network_out = usage->network_out;
 }
 
-static sbx_event outer_event(const struct engine_event *inner)
+sbx_event api_event(const struct engine_event *inner)
 {
         sbx_event event = {
                 .size = sizeof(event),
@@ -57,7 +57,7 @@ static sbx_event outer_event(const struct engine_event *inner)
 static void pass_event(void *context, const struct engine_event *inner)
 {
         const sbx_request *req = context;
-        sbx_event event = outer_event(inner);
+        sbx_event event = api_event(inner);
 
         req->handler(&event, req->userdata);
 }
@@ -65,7 +65,7 @@ static void pass_event(void *context, const struct engine_event *inner)
 static void pass_log(void *context, const struct engine_event *inner)
 {
         const sbx_request *req = context;
-        sbx_event event = outer_event(inner);
+        sbx_event event = api_event(inner);
 
         req->log_handler(&event, req->log_userdata);
 }

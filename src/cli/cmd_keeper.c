@@ -4,6 +4,7 @@
  * does everything by itself.
  */
 #include "cli/cli.h"
+#include "cli/run.h"
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/mem.h"
@@ -27,6 +28,8 @@ static const struct option keeper_options[] = {
         { "slots", 0, "N", false, false, "containers kept ready for each kind of run (4)" },
         { "socket", 0, "PATH", false, false, "where commands find it; else SANDBOX_KEEPER" },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
+        { "log", 0, "FILE", false, false,
+          "append what becomes of containers and interpreters; '-', journald and syslog too" },
         { "quiet", 'q', NULL, false, false, "do not say where it listens" },
         OPTION_HELP,
         OPTION_END,
@@ -38,6 +41,7 @@ struct keeper {
         int listen_fd; /* owned */
         int lock_fd;   /* owned: held while we live */
         int stop_fd;   /* owned: signals that end us */
+        struct run_log log;
 };
 
 /* A service manager hands the socket over, and starts us when somebody comes. */
@@ -184,6 +188,11 @@ static int serve(const struct options *options, struct keeper *keeper, struct er
 
         if (r < 0)
                 return r;
+        r = run_log_open(&keeper->log, options_value(options, "log"), err);
+        if (r < 0)
+                return r;
+        wanted.slot_handler = run_log_handle;
+        wanted.slot_userdata = &keeper->log;
         wanted.warm_slots = (unsigned)slots;
         wanted.warm_idle_ms = idle_ms;
         engine = sbx_engine_new(&wanted, &failure);
@@ -198,7 +207,9 @@ static int serve(const struct options *options, struct keeper *keeper, struct er
 
 static int keeper_main(const struct cli *cli, const struct options *options, struct error *err)
 {
-        struct keeper keeper = { .listen_fd = -1, .lock_fd = -1, .stop_fd = -1 };
+        struct keeper keeper = {
+                .listen_fd = -1, .lock_fd = -1, .stop_fd = -1, .log = { .fd = -1 }
+        };
         int r = setup_refuse_words(options, err);
 
         if (r == 0)
@@ -213,6 +224,7 @@ static int keeper_main(const struct cli *cli, const struct options *options, str
         fd_close(keeper.lock_fd);
         fd_close(keeper.stop_fd);
         mem_free(keeper.path);
+        run_log_close(&keeper.log);
         return r;
 }
 

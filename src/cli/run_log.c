@@ -37,6 +37,11 @@ static const struct kind {
         { "cleanup.leftover", SEVERITY_ERROR, "sandbox.reason" },
         { "backend.fallback", SEVERITY_WARN, "sandbox.reason" },
         { "record.failed", SEVERITY_ERROR, "sandbox.reason" },
+        { "slot.made", SEVERITY_INFO, "sandbox.slot" },
+        { "slot.used", SEVERITY_INFO, "sandbox.slot" },
+        { "slot.ended", SEVERITY_INFO, "sandbox.slot" },
+        { "slot.died", SEVERITY_WARN, "sandbox.slot" },
+        { "slot.failed", SEVERITY_WARN, "sandbox.slot" },
 };
 
 static const struct kind *find_kind(const char *name)
@@ -112,7 +117,8 @@ static void add_result(struct strbuf *out, const sbx_result *result)
 
 static void add_attributes(struct strbuf *out, const sbx_event *event, const struct kind *kind)
 {
-        jsontext_put_string(out, "sandbox.id", event->id);
+        if (event->id)
+                jsontext_put_string(out, "sandbox.id", event->id);
         jsontext_put_seconds(out, "sandbox.time", event->time);
         if (event->text)
                 jsontext_put_string(out, kind->text_is, event->text);

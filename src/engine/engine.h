@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+struct engine_event;
 struct filled; /* templating.h */
 struct nests;
 
@@ -59,6 +60,9 @@ struct engine_options {
         bool warm_waits;         /* a run waits for one: for tests */
         const char *keeper_path; /* of a keeper's socket; NULL: nothing is borrowed */
         bool early_start;        /* a run follows at once: the helper starts beside our own start */
+        /* Hears of the nests; or NULL. */
+        void (*slot_event)(void *context, const struct engine_event *event);
+        void *slot_context;
 };
 
 /* What became of runs that could start warm, and what is kept for them. */

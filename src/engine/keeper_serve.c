@@ -109,6 +109,7 @@ static bool lend(struct service *service, int connection, const struct nest_kind
 
         if (!nests_take(service->engine->nests, kind, &lodging))
                 return message_send(connection, &none, sizeof(none), NULL, 0) == 0;
+        nests_tell(service->engine->nests, "slot.used", lodging_slot(&lodging));
         clean = answer(connection, &lodging) == 0 &&
                 message_receive(connection, 0, &word, sizeof(word), NULL, 0, &count) > 0 &&
                 word.magic == KEEPER_MAGIC && word.clean;

@@ -28,6 +28,9 @@ struct stock {
 
 struct nests {
         struct engine *engine;
+        void (*event)(void *context, const struct engine_event *event); /* or NULL */
+        void *event_context;
+        uint64_t started_ns;
         unsigned per_kind;
         uint64_t idle_ns;
         bool waits; /* a run waits until there is one: for tests */
@@ -40,6 +43,27 @@ struct nests {
         unsigned stock_count;
         struct engine_stats stats;
 };
+
+/* Words for what a slot is made of. */
+static const char container_slot[] = "container";
+static const char interpreter_slot[] = "interpreter";
+
+void nests_tell(const struct nests *nests, const char *kind, const char *text)
+{
+        const struct engine_event event = {
+                .kind = kind,
+                .time = (double)(clock_now_ns() - nests->started_ns) / 1e9,
+                .text = text,
+        };
+
+        if (nests->event)
+                nests->event(nests->event_context, &event);
+}
+
+const char *lodging_slot(const struct lodging *lodging)
+{
+        return lodging->park ? interpreter_slot : container_slot;
+}
 
 /* ---- building, on a thread of its own ---- */
 
@@ -122,6 +146,7 @@ static void add_nest(struct nests *nests, struct stock *stock)
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
         nest = build_nest(nests->engine, &stock->kind.nest_plan, &stock->kind.limits);
+        nests_tell(nests, nest ? "slot.made" : "slot.failed", container_slot);
         (void)pthread_mutex_lock(&nests->lock);
         stock->is_building = false;
         if (nest)
@@ -138,6 +163,7 @@ static void add_park(struct nests *nests, struct stock *stock)
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
         park = build_park(nests->engine, &stock->kind.park_plan);
+        nests_tell(nests, park ? "slot.made" : "slot.failed", interpreter_slot);
         (void)pthread_mutex_lock(&nests->lock);
         stock->is_building = false;
         stock->park = park;
@@ -169,14 +195,17 @@ static void look_after(struct nests *nests)
                 struct stock *stock = &nests->stocks[i];
                 bool unwanted = now - stock->used_ns > nests->idle_ns;
 
-                while (unwanted && stock->idle_count > 0)
+                while (unwanted && stock->idle_count > 0) {
                         end_nest(stock->idle[--stock->idle_count]);
+                        nests_tell(nests, "slot.ended", container_slot);
+                }
                 if (!stock->park || stock->park_users > 0)
                         continue;
                 if (!unwanted && park_is_dead(stock->park))
                         stock->wants_park = true;
                 else if (!unwanted)
                         continue;
+                nests_tell(nests, unwanted ? "slot.ended" : "slot.died", interpreter_slot);
                 end_park(stock->park);
                 stock->park = NULL;
         }
@@ -314,8 +343,10 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 order_missing(nests, stock); /* also where its interpreter died */
         }
         (void)pthread_mutex_unlock(&nests->lock);
-        if (nest)
-                end_nest(nest);
+        if (!nest)
+                return;
+        end_nest(nest);
+        nests_tell(nests, "slot.ended", container_slot);
 }
 
 struct engine_stats engine_stats(struct engine *engine)
@@ -342,6 +373,9 @@ struct nests *nests_new(struct engine *engine, const struct engine_options *opti
         if (!nests)
                 return NULL;
         nests->engine = engine;
+        nests->event = options->slot_event;
+        nests->event_context = options->slot_context;
+        nests->started_ns = clock_now_ns();
         nests->per_kind = options->warm_slots < PER_KIND_MAX ? options->warm_slots : PER_KIND_MAX;
         nests->idle_ns = (options->warm_idle_ms ? options->warm_idle_ms : 600000) * 1000000;
         nests->waits = options->warm_waits;
@@ -364,10 +398,14 @@ void nests_free(struct nests *nests)
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 
-                while (stock->idle_count > 0)
+                while (stock->idle_count > 0) {
                         end_nest(stock->idle[--stock->idle_count]);
-                if (stock->park)
+                        nests_tell(nests, "slot.ended", container_slot);
+                }
+                if (stock->park) {
                         end_park(stock->park);
+                        nests_tell(nests, "slot.ended", interpreter_slot);
+                }
                 nest_kind_done(&stock->kind);
         }
         (void)pthread_cond_destroy(&nests->built);

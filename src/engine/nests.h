@@ -38,6 +38,11 @@ struct lodging {
         int connection;          /* owned: to the keeper it was borrowed from, or -1 */
 };
 
+/* "container", or "interpreter" where the guest is a copy of one. */
+const char *lodging_slot(const struct lodging *lodging);
+/* Tells the engine's handler, if there is one. */
+void nests_tell(const struct nests *nests, const char *kind, const char *text);
+
 /* False where there is none. In either case the engine sees to it that there will be one. */
 bool nests_take(struct nests *nests, const struct nest_kind *kind, struct lodging *ret_lodging);
 /* Gives it back after a run in it was finished; a nest that is not `clean` is ended. */

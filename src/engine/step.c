@@ -280,11 +280,13 @@ static int start_in_nest(struct passage *passage, struct attempt *attempt, struc
         int r = nest_hatch(passage->backend, lodging->nest, lodging->park, plan, &attempt->input,
                            &attempt->run, err);
 
-        if (r < 0)
+        if (r < 0) {
                 give_nest(passage->engine, lodging, false);
-        else
-                passage->result->warm = lodging->park ? "fork" : "none";
-        return r;
+                return r;
+        }
+        passage->result->warm = lodging->park ? "fork" : "none";
+        passage_tell(passage, "slot.used", lodging_slot(lodging));
+        return 0;
 }
 
 static int start_cold(struct passage *passage, struct attempt *attempt, struct plan *plan,

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 
@@ -78,6 +79,47 @@ def test_protections_that_were_given_up_are_told(sandbox, place):
     _, events = log_of(sandbox, place, "--backend", "local", "--enforcement", "best-effort", "-l", "shell", "-c", "true")
     missing = {event["sandbox.protection"] for event in only(events, "security.bypass")}
     assert "pid_namespace" in missing
+
+
+def test_analysis_that_was_left_out_is_told(sandbox, place):
+    _, events = log_of(sandbox, place, "--trusted", "-l", "python", "-c", "import subprocess")
+    assert only(events, "security.bypass")[0]["sandbox.protection"] == "static analysis was left out: --trusted"
+
+
+def test_code_that_was_blocked_is_told(sandbox, place):
+    outcome, events = log_of(sandbox, place, "--check", "block", "-l", "python", "-c", "import subprocess")
+    told, = only(events, "security.blocked")
+    assert outcome.exit_code == 126
+    assert told["sandbox.reason"] == "Security policy blocked import: subprocess (line 1)"
+    assert kinds(events)[0] == "execution.start" and kinds(events)[-1] == "execution.complete"
+
+
+@pytest.mark.parametrize("flags, code, limit", [
+    (["--cpu-time", "0.2"], "while True: pass", "cpu_time"),
+    (["-m", "48M"], "b = b'x' * (200 << 20)", "memory"),
+    (["--disk", "1M"], "open('f', 'wb').write(b'x' * (4 << 20))", "disk"),
+    (["--output-limit", "1K", "--output-kill"], "while True: print('x' * 100)", "output"),
+])
+def test_each_limit_that_is_passed_is_told_by_its_name(sandbox, place, flags, code, limit):
+    _, events = log_of(sandbox, place, *flags, "-l", "python", "-c", code)
+    assert limit in [event["sandbox.limit.name"] for event in only(events, "limit.exceeded")], events
+
+
+def test_what_a_killed_supervisor_left_is_told(sandbox, place):
+    """Supervisor and warden die at once, so that nobody removes the control groups; the next run does, and says so."""
+    by = {p["name"]: p["by"] for p in sandbox.run_json("-l", "shell", "-c", "true")["protections"]}
+    if not (by.get("memory") or "").startswith("cgroup"):
+        pytest.skip("there are no control groups for this user")
+    process = sandbox.start("run", "--no-record", "-l", "shell", "-c", "echo ready; sleep 60")
+    assert process.stdout.readline() == b"ready\n"
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    both = [process.pid, *(int(pid) for pid in children)]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in both:
+            os.kill(pid, number)
+    process.communicate()
+    _, events = log_of(sandbox, place, "-l", "shell", "-c", "true")
+    assert only(events, "cleanup.leftover")[0]["sandbox.reason"].startswith("control groups of a supervisor"), events
 
 
 def test_a_fallback_is_told(sandbox, place):

@@ -368,3 +368,26 @@ def test_another_user_is_not_served(own_keeper, sandbox):
     outcome = subprocess.run([sandbox.path, "run", "--json", "-l", "python", "-c", "print(1)"], capture_output=True,
                              env={**sandbox.environment(own_keeper.env), "HOME": "/root"}, check=False)
     assert json.loads(outcome.stdout)["metrics"]["warm"] == "none"
+
+
+def test_what_becomes_of_slots_is_told(sandbox, place):
+    def told(kind):
+        lines = map(json.loads, (place / "keeper.jsonl").read_bytes().splitlines())
+        return [line["attributes"]["sandbox.slot"] for line in lines if line["event_name"] == kind]
+
+    keeper = Keeper(sandbox, place, "--log", str(place / "keeper.jsonl"))
+    try:
+        own = place / "run.jsonl"
+        result = keeper.warm_up().warm("print(1)", "--log", str(own))
+        for pid, args in descendants(keeper.process.pid):
+            if "python" in args:
+                os.kill(pid, signal.SIGKILL)
+        # The next run that asks has it looked after.
+        leftovers.wait_until(lambda: keeper.run("") and told("slot.died"), 30, "the death of the interpreter")
+    finally:
+        keeper.stop()
+    assert {"container", "interpreter"} <= set(told("slot.made")) and "interpreter" in told("slot.used")
+    assert "container" in told("slot.ended")
+    used = [line for line in map(json.loads, own.read_bytes().splitlines()) if line["event_name"] == "slot.used"]
+    assert used[-1]["attributes"]["sandbox.slot"] == "interpreter"
+    assert used[-1]["attributes"]["sandbox.id"] == result["id"]
