@@ -165,6 +165,7 @@ struct analysis {
 /* What is asked. */
 struct analysis_rules {
         const char *const *lists[RULE_LISTS]; /* of the policy, each ending with NULL; or NULL */
+        const char *const *named;             /* ids that must be those of rules; or NULL */
         const struct rule_set *sets;          /* further ones; ends with one without a language */
         bool is_last; /* the process ends with this analysis: what it holds is not freed */
 };
@@ -273,6 +274,8 @@ void match_command(struct analysis *analysis, const struct unit *unit, TSNode no
                    const char *name, size_t length, bool guess);
 bool match_glob(const char *glob, const char *text);
 bool match_is_policy(const struct rule *rule);
+/* By its id, or NULL. */
+const struct rule *match_rule(const struct analysis *analysis, const char *id);
 
 /* tokens.c, query.c */
 void tokens_match(struct analysis *analysis, const struct unit *unit);

@@ -146,6 +146,11 @@ static json_t *analyse(const struct input *input, const json_t *order, struct er
                         return NULL;
                 }
         }
+        rules.named = list_of(json_object_get(order, "named"));
+        if (!rules.named) {
+                (void)error_set_nomem(err);
+                return NULL;
+        }
         for (size_t i = 0; i < json_array_size(files); i++)
                 if (load_set(json_array_get(files, i), &further, err) < 0)
                         return NULL;

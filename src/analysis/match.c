@@ -157,6 +157,25 @@ static void add_sets(struct analysis *analysis, const struct rule_set *sets)
         }
 }
 
+const struct rule *match_rule(const struct analysis *analysis, const char *id)
+{
+        for (size_t i = 0; i < analysis->rule_count; i++)
+                if (strcmp(analysis->rules[i]->id, id) == 0)
+                        return analysis->rules[i];
+        return NULL;
+}
+
+static void check_named(struct analysis *analysis, const char *id)
+{
+        char shown[80];
+
+        if (match_rule(analysis, id))
+                return;
+        (void)error_set(analysis->err, SBX_EINVAL, "the policy names '%s': no rule has this id",
+                        str_printable(id, shown, sizeof(shown)));
+        arena_give_up(&analysis->arena, "a rule is wrong");
+}
+
 void match_prepare(struct analysis *analysis, const struct analysis_rules *rules)
 {
         for (unsigned list = 0; list < RULE_LISTS; list++)
@@ -164,6 +183,8 @@ void match_prepare(struct analysis *analysis, const struct analysis_rules *rules
                         watch(analysis, (enum rule_list)list, *item, &policy_rules[list]);
         add_sets(analysis, rules->sets);
         add_sets(analysis, rules_builtin);
+        for (const char *const *id = rules->named; id && *id; id++)
+                check_named(analysis, *id);
 }
 
 static const struct rule *find_glob(void **slot, const char *name)

@@ -7,6 +7,7 @@
  *   files      [ { name, offset, length } ]: where each lies in the file of the source; a NUL byte
  *              follows each
  *   lists      { imports, functions, commands, patterns }: what the policy forbids
+ *   named      ids of rules that the policy names: each must be there
  *   rules      further rule files: [ { name, language, yaml, queries } ]
  *
  * The report is { "files": [ the object of report.c for each ] }, or { "error": "..." } where a

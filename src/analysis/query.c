@@ -159,14 +159,6 @@ static _Noreturn void wrong(const struct query *query, uint32_t byte, const char
         arena_give_up(&query->analysis->arena, "a rule is wrong");
 }
 
-static const struct rule *find_rule(const struct analysis *analysis, const char *id)
-{
-        for (size_t i = 0; i < analysis->rule_count; i++)
-                if (strcmp(analysis->rules[i]->id, id) == 0)
-                        return analysis->rules[i];
-        return NULL;
-}
-
 static const char *check_predicate(const struct query *query, const TSQueryPredicateStep *steps,
                                    uint32_t count, const struct rule **rule)
 {
@@ -177,7 +169,7 @@ static const char *check_predicate(const struct query *query, const TSQueryPredi
         if (strcmp(name, "set!") == 0) {
                 if (count != 3 || strcmp(string_of(query, steps[1].value_id), "rule") != 0)
                         return "only 'rule' can be set";
-                *rule = find_rule(query->analysis, string_of(query, steps[2].value_id));
+                *rule = match_rule(query->analysis, string_of(query, steps[2].value_id));
                 return *rule ? NULL : "no rule has this id";
         }
         name += strncmp(name, "not-", 4) == 0 ? 4 : 0;

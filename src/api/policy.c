@@ -129,6 +129,8 @@ static int anchor_values(struct policy_values *values, const char *folder, size_
 
         for (size_t i = 0; i < values->mount_count && r == 0; i++)
                 r = make_absolute(&values->mounts[i].source, folder, length);
+        for (size_t i = 0; r == 0 && i < values->rule_folders.items.count; i++)
+                r = make_absolute(&values->rule_folders.items.items[i], folder, length);
         return r;
 }
 

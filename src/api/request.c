@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "engine/analysis.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -208,6 +209,16 @@ int sbx_request_set_trusted(sbx_request *req, bool trusted, sbx_error **err)
                 return api_fail_null("sbx_request_set_trusted", err);
         req->request.trusted = trusted;
         return 0;
+}
+
+int sbx_request_add_rules(sbx_request *req, const char *folder, sbx_error **err)
+{
+        struct error error = { 0 };
+
+        if (!req || !folder)
+                return api_fail_null("sbx_request_add_rules", err);
+        return rules_read_folder(&req->request.rules, folder, &error) < 0 ? api_fail(&error, err)
+                                                                          : 0;
 }
 
 int sbx_request_set_warnings(sbx_request *req, bool wanted, sbx_error **err)

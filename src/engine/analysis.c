@@ -274,6 +274,29 @@ static int judge(struct passage *passage, struct error *err)
         return r;
 }
 
+/* Reads the folders that the policy names. */
+static int read_rules(struct passage *passage, struct error *err)
+{
+        const struct strlist *folders = &passage->policy.rule_folders.items;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < folders->count; i++) {
+                r = rules_read_folder(&passage->rules, folders->items[i], err);
+                if (r < 0)
+                        error_prefix(err, "analysis.rules");
+        }
+        return r;
+}
+
+/* Whether somebody named rules that may turn out to be wrong, or not to be there. */
+static bool names_rules(const struct passage *passage)
+{
+        const char *grammar = analysis_grammar(passage);
+
+        return passage->order->request->rules.count > 0 || passage->rules.count > 0 ||
+               (grammar && policy_rules(&passage->policy, grammar, RULE_RULES)->count > 0);
+}
+
 int passage_analyse(struct passage *passage, struct error *err)
 {
         enum policy_analysis mode = passage->policy.analysis_mode;
@@ -290,9 +313,12 @@ int passage_analyse(struct passage *passage, struct error *err)
                 json_decref(report);
                 return r;
         }
+        r = read_rules(passage, err);
+        if (r < 0)
+                return r;
         /* What was compiled before was looked at then. */
         if (mode == ANALYSIS_WARN &&
-            ((request->no_warnings && request->rule_count == 0) || passage->order->program))
+            ((request->no_warnings && !names_rules(passage)) || passage->order->program))
                 return 0;
         r = analysis_start(passage, &passage->analysis, err);
         if (r < 0)
@@ -301,7 +327,7 @@ int passage_analyse(struct passage *passage, struct error *err)
             passage->analysis.skipped != too_large)
                 return refuse(passage, passage->analysis.skipped, err);
         /* A mistake in rules of the caller's is told before anything runs. */
-        return mode == ANALYSIS_BLOCK || request->rule_count > 0 ? judge(passage, err) : 0;
+        return mode == ANALYSIS_BLOCK || names_rules(passage) ? judge(passage, err) : 0;
 }
 
 /* Whoever only asks hears in the report what a run would end with. */
@@ -320,9 +346,12 @@ static int tell_block(struct passage *passage, struct error *err)
 
 int passage_check(struct passage *passage, struct error *err)
 {
-        int r = analysis_start(passage, &passage->analysis, err);
-        const char *skipped = passage->analysis.skipped;
+        int r = read_rules(passage, err);
+        const char *skipped;
 
+        if (r == 0)
+                r = analysis_start(passage, &passage->analysis, err);
+        skipped = passage->analysis.skipped;
         if (r == 0 && skipped && skipped != too_large)
                 return refuse(passage, skipped, err);
         if (r == 0)

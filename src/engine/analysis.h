@@ -7,6 +7,7 @@
 
 #include "backend/child.h"
 #include "base/error.h"
+#include "request/request.h"
 #include "result/result.h"
 
 #include <jansson.h>
@@ -33,6 +34,9 @@ json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int 
 const char *analysis_grammar(const struct passage *passage);
 /* Ends it, whatever it does. */
 void analysis_end(struct analysis_job *job);
+
+/* rules.c: adds the rules of a folder. */
+int rules_read_folder(struct request_rule_list *list, const char *folder, struct error *err);
 
 /* analysis_order.c: what it is asked, as JSON, and the source of all files in one; caller frees. */
 struct analysis_source {

@@ -111,20 +111,29 @@ static json_t *lists_value(const struct passage *passage)
                          list_value(policy_rules(policy, language, RULE_PATTERNS)));
 }
 
-static json_t *rules_value(const struct request *request)
+static int add_rules(json_t *array, const struct request_rule_list *list)
 {
-        json_t *array = json_array();
-
-        for (size_t i = 0; array && i < request->rule_count; i++) {
-                const struct request_rules *rules = &request->rules[i];
+        for (size_t i = 0; i < list->count; i++) {
+                const struct request_rules *rules = &list->items[i];
 
                 if (json_array_append_new(
                             array, json_pack("{s:s, s:s, s:s, s:s, s:s?}", "name", rules->name,
                                              "file", rules->file, "language", rules->language,
-                                             "yaml", rules->yaml, "queries", rules->queries)) < 0) {
-                        json_decref(array);
-                        return NULL;
-                }
+                                             "yaml", rules->yaml, "queries", rules->queries)) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+/* Those of the policy's folders, then those of the request's. */
+static json_t *rules_value(const struct passage *passage)
+{
+        json_t *array = json_array();
+
+        if (add_rules(array, &passage->rules) < 0 ||
+            add_rules(array, &passage->order->request->rules) < 0) {
+                json_decref(array);
+                return NULL;
         }
         return array;
 }
@@ -132,9 +141,11 @@ static json_t *rules_value(const struct request *request)
 char *analysis_order_text(const struct passage *passage, const struct analysis_source *source,
                           struct error *err)
 {
-        json_t *order = json_pack("{s:s, s:o, s:o, s:O}", "language", analysis_grammar(passage),
-                                  "lists", lists_value(passage), "rules",
-                                  rules_value(passage->order->request), "files", source->files);
+        const char *language = analysis_grammar(passage);
+        json_t *order = json_pack("{s:s, s:o, s:o, s:o, s:O}", "language", language, "lists",
+                                  lists_value(passage), "named",
+                                  list_value(policy_rules(&passage->policy, language, RULE_RULES)),
+                                  "rules", rules_value(passage), "files", source->files);
         char *text = order ? json_dumps(order, JSON_COMPACT) : NULL;
         char *copy = text ? mem_strdup(text) : NULL;
 

@@ -213,6 +213,32 @@ static void turn_all_back(const struct passage *passage, json_t *report)
                 turn_back(&passage->templating.filled->expansion, json_object_get(report, keys[i]));
 }
 
+/* A rule that the policy names weighs as what its other lists forbid. */
+static void mark_named(const struct passage *passage, json_t *report)
+{
+        const struct strlist *named =
+                policy_rules(&passage->policy, analysis_grammar(passage), RULE_RULES);
+        size_t index;
+        json_t *finding;
+
+        json_array_foreach(json_object_get(report, "findings"), index, finding)
+        {
+                const char *id = json_string_value(json_object_get(finding, "rule"));
+                bool is_named = false;
+
+                for (size_t i = 0; i < named->count; i++)
+                        is_named |= str_equal(named->items[i], id);
+                if (!is_named)
+                        continue;
+                (void)json_object_set_new(finding, "policy", json_true());
+                if (level_of(json_object_get(finding, "severity")) < LEVEL_HIGH)
+                        (void)json_object_set_new(finding, "severity",
+                                                  json_string(levels[LEVEL_HIGH]));
+                if (level_of(json_object_get(report, "risk")) < LEVEL_HIGH)
+                        (void)json_object_set_new(report, "risk", json_string(levels[LEVEL_HIGH]));
+        }
+}
+
 static json_t *merge(const struct passage *passage, const json_t *parts)
 {
         json_t *whole = analysis_skipped_report(passage, "");
@@ -232,6 +258,7 @@ static json_t *merge(const struct passage *passage, const json_t *parts)
                 json_decref(whole);
                 return analysis_skipped_report(passage, "its report is not of the right form");
         }
+        mark_named(passage, whole);
         turn_all_back(passage, whole);
         return whole;
 }
@@ -298,7 +325,7 @@ static bool is_own_rule(const struct passage *passage, const char *id)
         for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
                 if (str_has_prefix(id, built_in[i]))
                         return false;
-        return passage->order->request->rule_count > 0;
+        return passage->order->request->rules.count > 0 || passage->rules.count > 0;
 }
 
 const json_t *analysis_blocking(const struct passage *passage, const json_t *report)

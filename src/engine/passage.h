@@ -51,9 +51,10 @@ struct passage {
         struct result_step ready;     /* how readying it went */
         struct deps deps;             /* what the program needs beside its language */
         struct analysis_job analysis; /* of its source, under way beside the rest */
-        bool is_recorded;             /* the policy and the request want it */
-        struct history history;       /* where to; its path is the engine's */
-        struct running running;       /* its entry among those that are going on */
+        struct request_rule_list rules; /* of the folders that the policy names */
+        bool is_recorded;               /* the policy and the request want it */
+        struct history history;         /* where to; its path is the engine's */
+        struct running running;         /* its entry among those that are going on */
         struct history_artifacts artifacts;
         bool wants_details; /* somebody looks at I/O and network */
         bool is_static;     /* the code is a program that needs no loader and no library */

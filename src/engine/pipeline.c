@@ -45,6 +45,7 @@ static int settle(struct passage *passage, int r, const struct error *err)
 static void passage_done(struct passage *passage)
 {
         analysis_end(&passage->analysis);
+        request_rules_done(&passage->rules);
         history_artifacts_drop(&passage->artifacts);
         fd_close(passage->history.dir);
         policy_values_done(&passage->policy);

@@ -26,6 +26,7 @@ void policy_values_done(struct policy_values *values)
         strlist_done(&values->network_allow);
         strlist_done(&values->preload);
         strlist_done(&values->env);
+        strlist_done(&values->rule_folders.items);
         for (size_t i = 0; i < POLICY_RULE_LANGUAGES; i++)
                 for (size_t j = 0; j < POLICY_RULE_LISTS; j++)
                         strlist_done(&values->rules[i][j].items);
@@ -151,13 +152,13 @@ static int merge_modules(struct policy_values *base, const struct policy_values 
         return merge_list(&base->preload, &over->preload, over->preload_adds);
 }
 
-static int merge_rules(struct policy_values *base, const struct policy_values *over,
-                       const struct policy_key *key)
+static int merge_lists(struct policy_values *base, const struct policy_values *over,
+                       const struct policy_key *key, size_t count)
 {
         struct policy_list *to = policy_lists_of(base, key);
         const struct policy_list *from = policy_lists_of_const(over, key);
 
-        for (size_t i = 0; i < POLICY_RULE_LISTS; i++) {
+        for (size_t i = 0; i < count; i++) {
                 if (!from[i].given)
                         continue;
                 if (!from[i].adds || !to[i].given)
@@ -168,6 +169,18 @@ static int merge_rules(struct policy_values *base, const struct policy_values *o
                         return -1;
         }
         return 0;
+}
+
+static int merge_rules(struct policy_values *base, const struct policy_values *over,
+                       const struct policy_key *key)
+{
+        return merge_lists(base, over, key, POLICY_RULE_LISTS);
+}
+
+static int merge_folders(struct policy_values *base, const struct policy_values *over,
+                         const struct policy_key *key)
+{
+        return merge_lists(base, over, key, 1);
 }
 
 /* A later layer's mount at the same target replaces the earlier one. */
@@ -238,7 +251,7 @@ static const merge_function mergers[KINDS] = {
         [KIND_BACKENDS] = merge_backends, [KIND_PATH] = merge_path,
         [KIND_ALLOW] = merge_allow,       [KIND_MODULES] = merge_modules,
         [KIND_MOUNTS] = merge_mounts,     [KIND_ENV] = merge_env,
-        [KIND_RULES] = merge_rules,
+        [KIND_RULES] = merge_rules,       [KIND_FOLDERS] = merge_folders,
 };
 
 /* Who names destinations wants them reached, and who wants names resolved wants that mode, unless

@@ -36,7 +36,14 @@ enum policy_network {
 enum policy_analysis { ANALYSIS_OFF, ANALYSIS_WARN, ANALYSIS_BLOCK };
 enum policy_records { RECORDS_ON, RECORDS_OFF };
 /* The lists of an analysis block, and the languages that one can be written for. */
-enum policy_rule { RULE_IMPORTS, RULE_FUNCTIONS, RULE_PATTERNS, RULE_COMMANDS, POLICY_RULE_LISTS };
+enum policy_rule {
+        RULE_IMPORTS,
+        RULE_FUNCTIONS,
+        RULE_PATTERNS,
+        RULE_COMMANDS,
+        RULE_RULES, /* by their ids */
+        POLICY_RULE_LISTS
+};
 enum { POLICY_RULE_LANGUAGES = 13 };
 enum policy_store { STORE_NEVER, STORE_ON_ERROR, STORE_ALWAYS };
 
@@ -55,6 +62,7 @@ enum policy_field {
         FIELD_MOUNTS,
         FIELD_ENV,
         FIELD_ANALYSIS_MODE,
+        FIELD_RULE_FOLDERS,
         FIELD_RULES, /* some list of analysis rules; which, the lists know */
         FIELD_STORE_CODE,
         FIELD_SEALED,
@@ -117,6 +125,7 @@ struct policy_values {
         struct strlist env; /* "K=V"; a later layer's K replaces an earlier one's */
         size_t env_bytes;   /* of all of them, terminators included */
         enum policy_analysis analysis_mode;
+        struct policy_list rule_folders; /* further rules of analysis */
         struct policy_list rules[POLICY_RULE_LANGUAGES][POLICY_RULE_LISTS];
         enum policy_store store_code;
         bool sealed; /* later layers can only tighten */

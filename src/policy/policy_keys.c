@@ -17,7 +17,8 @@ static const char *const records_names[] = { "on", "off" };
 static const char *const store_names[] = { "never", "on_error", "always" };
 
 const char *const policy_rule_lists[POLICY_RULE_LISTS] = {
-        "forbidden_imports", "forbidden_functions", "forbidden_patterns", "forbidden_commands"
+        "forbidden_imports", "forbidden_functions", "forbidden_patterns", "forbidden_commands",
+        "forbidden_rules"
 };
 
 #define AT(member) offsetof(struct policy_values, member)
@@ -72,6 +73,9 @@ const struct policy_key policy_keys[] = {
         { "analysis.mode", KIND_CHOICE, FIELD_ANALYSIS_MODE, AT(analysis_mode), ANALYSIS_WARN,
           ANALYSIS_OFF, ANALYSIS_BLOCK, analysis_names, false, TIGHTEN_LARGER,
           "static analysis before the run" },
+        { "analysis.rules", KIND_FOLDERS, FIELD_RULE_FOLDERS, AT(rule_folders), 0, 0, 0, NULL,
+          false, TIGHTEN_FOLDERS,
+          "folders of further rules: LANGUAGE/NAME.yaml, with a NAME.scm where it has queries" },
         RULES(0, "python"),
         RULES(1, "javascript"),
         RULES(2, "shell"),

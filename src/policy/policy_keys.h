@@ -22,6 +22,7 @@ enum policy_kind {
         KIND_PATH,        /* char *, may be null */
         KIND_ALLOW,       /* list of network destinations */
         KIND_MODULES,     /* list of names of modules */
+        KIND_FOLDERS,     /* list of paths */
         KIND_MOUNTS,      /* list of mappings */
         KIND_ENV,         /* mapping of names to values */
         KIND_RULES,       /* lists of analysis rules for one language */
@@ -44,6 +45,7 @@ enum policy_tighten {
         TIGHTEN_MOUNTS,   /* some of those allowed, read-only instead of writable */
         TIGHTEN_ENV,      /* no variable is added or changed */
         TIGHTEN_RULES,    /* more of them */
+        TIGHTEN_FOLDERS,  /* the same for one list */
         TIGHTENS
 };
 extern const char *const policy_tighten_words[TIGHTENS]; /* for a person */
@@ -58,6 +60,7 @@ enum {
         POLICY_ALLOW_MAX = 1024,      /* network destinations */
         POLICY_PRELOAD_MAX = 64,      /* modules */
         POLICY_LANGUAGES_MAX = 64,    /* blocks for single languages */
+        POLICY_FOLDERS_MAX = 16,      /* folders of analysis rules */
         POLICY_RULES_MAX = 1024,      /* analysis rules in one list */
         POLICY_RULE_LENGTH_MAX = 1024 /* bytes of one of them */
 };

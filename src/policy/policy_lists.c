@@ -238,6 +238,26 @@ int read_mounts(struct reader *reader, const struct policy_key *key)
 
 /* ---- analysis rules ---- */
 
+static int add_folder(void *target, const char *text, struct error *err)
+{
+        struct policy_list *list = target;
+        int r = policy_check_path(text, err);
+
+        if (r < 0)
+                return r;
+        return strlist_add(&list->items, text) < 0 ? error_set_nomem(err) : 0;
+}
+
+int read_folders(struct reader *reader, const struct policy_key *key)
+{
+        struct policy_list *list = policy_lists_of(reader->values, key);
+
+        reader->values->given |= policy_field_bit(key->field);
+        list->given = true;
+        return read_list(reader, key->key, POLICY_FOLDERS_MAX, "a list of folders", add_folder,
+                         list, &list->adds);
+}
+
 static int add_rule(void *target, const char *text, struct error *err)
 {
         struct policy_list *list = target;

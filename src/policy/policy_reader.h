@@ -91,6 +91,7 @@ int read_modules(struct reader *reader, const struct policy_key *key);
 int read_allow(struct reader *reader, const struct policy_key *key);
 int read_env(struct reader *reader, const struct policy_key *key);
 int read_mounts(struct reader *reader, const struct policy_key *key);
+int read_folders(struct reader *reader, const struct policy_key *key);
 int read_rules(struct reader *reader, const struct policy_key *key);
 
 #endif

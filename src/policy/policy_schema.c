@@ -142,6 +142,9 @@ static json_t *value_schema(const struct policy_key *key)
                 return list_or_add(json_pack("{s:s, s:s}", "type", "string", "pattern",
                                              "^[A-Za-z_][A-Za-z0-9_.]{0,127}$"),
                                    POLICY_PRELOAD_MAX);
+        case KIND_FOLDERS:
+                return list_or_add(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
+                                   POLICY_FOLDERS_MAX);
         case KIND_MOUNTS:
                 return mounts_schema();
         case KIND_ENV:
@@ -220,6 +223,30 @@ static const char network_rules[] =
         " {\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"const\": \"dns\"}}}, "
         "\"then\": {\"properties\": {\"dns\": {\"const\": true}}}}]";
 
+/* A section that has a mode may be that mode alone; see mode_of() in policy_yaml.c. */
+static int add_short_forms(json_t *properties)
+{
+        const char *name;
+        json_t *section;
+
+        json_object_foreach(properties, name, section)
+        {
+                const json_t *mode =
+                        json_object_get(json_object_get(section, "properties"), "mode");
+
+                if (!mode)
+                        continue;
+                if (json_object_set_new(section, "type", json_pack("[s, s]", "object", "string")) <
+                            0 ||
+                    json_object_set_new(section, "if", json_pack("{s:s}", "type", "string")) < 0 ||
+                    json_object_set_new(section, "then",
+                                        json_pack("{s:O}", "enum", json_object_get(mode, "enum"))) <
+                            0)
+                        return -1;
+        }
+        return 0;
+}
+
 /* All keys, or those that a block for one language may hold. */
 static json_t *blocks_schema(bool per_language)
 {
@@ -240,7 +267,8 @@ static json_t *blocks_schema(bool per_language)
                 if (json_object_set_new(where, dot ? dot + 1 : key->key, described(key)) < 0)
                         return json_decref(properties), NULL;
         }
-        if (json_object_set_new(json_object_get(properties, "network"), "allOf",
+        if (add_short_forms(properties) < 0 ||
+            json_object_set_new(json_object_get(properties, "network"), "allOf",
                                 json_loads(network_rules, 0, NULL)) < 0)
                 return json_decref(properties), NULL;
         return object_schema(properties);

@@ -211,21 +211,36 @@ static int tighten_env(const struct comparison *c, struct error *err)
         return 0;
 }
 
+/* Nothing of the ceiling's list is left out; `list` is its name, or "". */
+static int keeps_all(const struct comparison *c, const struct policy_list *wanted,
+                     const struct policy_list *ceiling, const char *list, struct error *err)
+{
+        char shown[SHOWN_MAX];
+
+        for (size_t i = 0; i < ceiling->items.count; i++)
+                if (!has_text(&wanted->items, ceiling->items.items[i]))
+                        return error_set(
+                                err, SBX_EPOLICY, "%s%s%s: '%s' of the ceiling is left out",
+                                c->key->key, *list ? "." : "", list,
+                                str_printable(ceiling->items.items[i], shown, sizeof(shown)));
+        return 0;
+}
+
 static int tighten_rules(const struct comparison *c, struct error *err)
 {
         const struct policy_list *wanted = policy_lists_of_const(c->wanted, c->key);
         const struct policy_list *ceiling = policy_lists_of_const(c->ceiling, c->key);
-        char shown[SHOWN_MAX];
+        int r = 0;
 
-        for (size_t i = 0; i < POLICY_RULE_LISTS; i++)
-                for (size_t j = 0; j < ceiling[i].items.count; j++)
-                        if (!has_text(&wanted[i].items, ceiling[i].items.items[j]))
-                                return error_set(err, SBX_EPOLICY,
-                                                 "%s.%s: '%s' of the ceiling is left out",
-                                                 c->key->key, policy_rule_lists[i],
-                                                 str_printable(ceiling[i].items.items[j], shown,
-                                                               sizeof(shown)));
-        return 0;
+        for (size_t i = 0; r == 0 && i < POLICY_RULE_LISTS; i++)
+                r = keeps_all(c, &wanted[i], &ceiling[i], policy_rule_lists[i], err);
+        return r;
+}
+
+static int tighten_folders(const struct comparison *c, struct error *err)
+{
+        return keeps_all(c, policy_lists_of_const(c->wanted, c->key),
+                         policy_lists_of_const(c->ceiling, c->key), "", err);
 }
 
 static int (*const tighteners[TIGHTENS])(const struct comparison *c, struct error *err) = {
@@ -235,7 +250,7 @@ static int (*const tighteners[TIGHTENS])(const struct comparison *c, struct erro
         [TIGHTEN_DNS] = tighten_dns,           [TIGHTEN_ALLOW] = tighten_allow,
         [TIGHTEN_MODULES] = tighten_modules,   [TIGHTEN_PATH] = tighten_path,
         [TIGHTEN_MOUNTS] = tighten_mounts,     [TIGHTEN_ENV] = tighten_env,
-        [TIGHTEN_RULES] = tighten_rules,
+        [TIGHTEN_RULES] = tighten_rules,       [TIGHTEN_FOLDERS] = tighten_folders,
 };
 
 const char *const policy_tighten_words[TIGHTENS] = {
@@ -252,6 +267,7 @@ const char *const policy_tighten_words[TIGHTENS] = {
         [TIGHTEN_MOUNTS] = "only those, and ro for rw",
         [TIGHTEN_ENV] = "only those, with their values",
         [TIGHTEN_RULES] = "only more",
+        [TIGHTEN_FOLDERS] = "only more",
 };
 
 int policy_check_tighter(const struct policy_values *ceiling, const struct policy_values *wanted,

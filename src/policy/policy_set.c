@@ -217,7 +217,7 @@ static int (*const setters[KINDS])(struct policy_values *, const struct policy_k
         [KIND_PATH] = set_path,          [KIND_ALLOW] = add_allow,
         [KIND_MODULES] = add_module,     [KIND_MOUNTS] = refuse_text,
         [KIND_ENV] = refuse_text,        [KIND_RULES] = refuse_text,
-        [KIND_LANGUAGES] = refuse_text,
+        [KIND_LANGUAGES] = refuse_text,  [KIND_FOLDERS] = refuse_text,
 };
 
 int policy_key_set(struct policy_values *values, const struct policy_key *key, const char *text,

@@ -195,6 +195,9 @@ void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
         case KIND_MODULES:
                 yaml_list(out, &values->preload);
                 break;
+        case KIND_FOLDERS:
+                yaml_list(out, &policy_lists_of_const(values, key)->items);
+                break;
         case KIND_MOUNTS:
                 yaml_mounts(out, values);
                 break;
@@ -220,6 +223,8 @@ bool policy_key_is_shown(const struct policy_values *values, const struct policy
                                 return true;
                 return false;
         }
+        if (key->kind == KIND_FOLDERS) /* of interest to few */
+                return policy_lists_of_const(values, key)->given;
         return key->kind == KIND_VERSION || policy_gives(values, key->field);
 }
 

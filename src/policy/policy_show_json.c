@@ -121,6 +121,8 @@ json_t *policy_json_value(const struct policy_values *values, const struct polic
                 return json_list(&values->network_allow);
         case KIND_MODULES:
                 return json_list(&values->preload);
+        case KIND_FOLDERS:
+                return json_list(&policy_lists_of_const(values, key)->items);
         case KIND_MOUNTS:
                 return json_mounts(values);
         case KIND_ENV:

@@ -127,6 +127,7 @@ static int (*const readers[KINDS])(struct reader *reader, const struct policy_ke
         [KIND_ENV] = read_env,
         [KIND_RULES] = read_rules,
         [KIND_LANGUAGES] = read_languages,
+        [KIND_FOLDERS] = read_folders,
 };
 
 /* Rules of one block that contradict each other are refused; of two layers the later one decides.
@@ -171,9 +172,22 @@ static size_t find_key(const struct reader *reader, const char *prefix, const ch
         return i;
 }
 
+/* "records: off" is short for "records: { mode: off }"; the same for every section that has a mode.
+ */
+static const struct policy_key *mode_of(const struct reader *reader, const char *section)
+{
+        char dotted[64];
+        const struct policy_key *key;
+
+        (void)snprintf(dotted, sizeof(dotted), "%.50smode", section);
+        key = reader_is(reader, YAML_SCALAR_EVENT) ? policy_key_find(dotted) : NULL;
+        return key && (key->per_language || !*reader->scope) ? key : NULL;
+}
+
 static int read_entry(struct reader *reader, const char *prefix, uint64_t *seen)
 {
         char word[POLICY_KEY_MAX + 1], section[64];
+        const struct policy_key *key;
         yaml_mark_t mark;
         size_t index;
         bool is_leaf = false;
@@ -194,6 +208,11 @@ static int read_entry(struct reader *reader, const char *prefix, uint64_t *seen)
         }
 
         (void)snprintf(section, sizeof(section), "%.30s%.30s.", prefix, word);
+        key = mode_of(reader, section);
+        if (key) {
+                reader->values->places[key->field] = reader_place(mark);
+                return readers[key->kind](reader, key);
+        }
         mark = reader_mark(reader);
         r = read_section(reader, section);
         if (r == 0 && strcmp(section, "network.") == 0)

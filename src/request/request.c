@@ -29,24 +29,31 @@ static void rules_done(struct request_rules *rules)
         mem_free(rules->queries);
 }
 
-int request_add_rules(struct request *req, const struct request_rules *rules, struct error *err)
+int request_rules_add(struct request_rule_list *list, const struct request_rules *rules,
+                      struct error *err)
 {
         struct request_rules taken = *rules;
 
         if (!taken.name || !taken.file || !taken.language || !taken.yaml ||
-            MEM_GROW(req->rules, req->rule_count, req->rule_capacity) < 0) {
+            MEM_GROW(list->items, list->count, list->capacity) < 0) {
                 rules_done(&taken);
                 return error_set_nomem(err);
         }
-        req->rules[req->rule_count++] = taken;
+        list->items[list->count++] = taken;
         return 0;
+}
+
+void request_rules_done(struct request_rule_list *list)
+{
+        for (size_t i = 0; i < list->count; i++)
+                rules_done(&list->items[i]);
+        mem_free(list->items);
+        *list = (struct request_rule_list){ 0 };
 }
 
 void request_done(struct request *req)
 {
-        for (size_t i = 0; i < req->rule_count; i++)
-                rules_done(&req->rules[i]);
-        mem_free(req->rules);
+        request_rules_done(&req->rules);
         mem_free(req->language);
         mem_free(req->file_name);
         mem_free(req->name);

@@ -31,6 +31,11 @@ struct request_rules {
         char *queries;  /* owned, or NULL */
 };
 
+struct request_rule_list {
+        struct request_rules *items; /* owned */
+        size_t count, capacity;
+};
+
 struct request {
         char *language;  /* owned, or NULL */
         char *file_name; /* owned, or NULL */
@@ -60,10 +65,9 @@ struct request {
         bool no_cache;             /* compile anew, and keep nothing */
         bool trusted;              /* static analysis is left out, and that is told */
         bool no_warnings;          /* nobody looks at what the mode warn finds */
-        struct request_rules *rules;
-        size_t rule_count, rule_capacity;
-        bool no_record; /* leave no trace of the run */
-        bool no_warm;   /* start the language itself: a fresh process, addresses of its own */
+        struct request_rule_list rules; /* for static analysis */
+        bool no_record;                 /* leave no trace of the run */
+        bool no_warm; /* start the language itself: a fresh process, addresses of its own */
 };
 
 void request_init(struct request *req);
@@ -85,7 +89,9 @@ int request_set_collect_fd(struct request *req, int fd, struct error *err);
 int request_set_deps(struct request *req, const char *path, struct error *err);
 int request_add_registry(struct request *req, const char *place, struct error *err);
 /* Takes the texts of `rules`, also when it fails. */
-int request_add_rules(struct request *req, const struct request_rules *rules, struct error *err);
+int request_rules_add(struct request_rule_list *list, const struct request_rules *rules,
+                      struct error *err);
+void request_rules_done(struct request_rule_list *list);
 int request_set_file_name(struct request *req, const char *name, struct error *err);
 int request_set_name(struct request *req, const char *name, struct error *err);
 int request_add_argument(struct request *req, const char *argument, struct error *err);

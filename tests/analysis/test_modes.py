@@ -100,6 +100,35 @@ def test_each_list_blocks_with_its_words(sandbox, policy, rule, code, message):
     assert sandbox.python(code, *flags)["message"] == message
 
 
+def test_a_rule_that_the_policy_names_is_forbidden(sandbox, policy):
+    flags = policy("analysis: { mode: block, python: { forbidden_rules: [python.environment] } }")
+    blocked = sandbox.python("import os\nprint(os.environ)", *flags)
+    assert (blocked["_exit"], blocked["analysis"]["risk"]) == (126, "high")
+    assert [finding["rule"] for finding in blocked["analysis"]["findings"] if finding["policy"]] == ["python.environment"]
+    assert blocked["message"] == "Security policy blocked function: os.environ (line 2)"
+    assert sandbox.python("import subprocess", *flags)["status"] == "ok"
+
+
+@pytest.mark.parametrize("mode", ["warn", "block"])
+def test_a_name_that_no_rule_has_is_a_mistake(sandbox, policy, mode):
+    flags = policy(f"analysis: {{ mode: {mode}, python: {{ forbidden_rules: [python.nothing] }} }}")
+    outcome = sandbox.run("-l", "python", *flags, "-c", "print('ran')")
+    assert outcome.exit_code == 125 and b"ran" not in outcome.stdout
+    assert "the policy names 'python.nothing': no rule has this id" in outcome.error
+
+
+def test_folders_of_rules_that_the_policy_names(sandbox, policy, place):
+    sandbox.make_directory(place / "rules")
+    folder = sandbox.make_directory(place / "rules/python")
+    sandbox.make_file(folder / "own.yaml", "- { id: team.print, severity: high, sentence: prints, recommendation: none, "
+                                           "functions: [print] }\n")
+    flags = policy("analysis: { mode: block, rules: [./rules] }")  # from the file's own folder
+    assert sandbox.python("print(1)", *flags)["message"] == "Security policy blocked function: print (line 1)"
+    assert sandbox.call("check", *flags, "-l", "python", "-c", "print(1)").exit_code == 1
+    missing = sandbox.run("-l", "python", *policy(f"analysis: {{ rules: ['{place}/none'] }}"), "-c", "1")
+    assert missing.exit_code == 125 and f"analysis.rules: open rules folder '{place}/none'" in missing.error
+
+
 def test_lists_of_the_shell(sandbox, policy):
     flags = policy("analysis: { mode: block, shell: { forbidden_commands: [rm], forbidden_patterns: ['>/dev/'] } }")
     assert sandbox.shell("'r'm x", *flags)["message"] == "Security policy blocked command: rm (line 1)"

@@ -66,11 +66,20 @@ FIELDS = [
     ("analysis.shell", "analysis: { shell: { forbidden_commands: { add: [rm] } } }",
      "analysis.shell.forbidden_commands.add = ['rm']", {"forbidden_commands": ["rm"]}, {}, None),
     ("preload", "preload: [numpy, xml.dom]", "preload = ['numpy', 'xml.dom']", ["numpy", "xml.dom"], {}, None),
+    ("analysis.python", "analysis: { python: { forbidden_rules: [python.eval] } }",
+     "analysis.python.forbidden_rules = ['python.eval']", {"forbidden_rules": ["python.eval"]}, {}, None),
+    ("analysis.rules", "analysis: { rules: [/etc/rules, /own] }", "analysis.rules = ['/etc/rules', '/own']",
+     ["/etc/rules", "/own"], {}, None),
+    ("analysis.rules", "analysis: { rules: { add: [/etc/rules] } }", "analysis.rules.add = ['/etc/rules']",
+     ["/etc/rules"], {}, None),
     ("records.store_code", "records: { store_code: always }", "records.store_code = 'always'", "always",
      {"SANDBOX_STORE_CODE": "true"}, None),
     ("records.store_code", "records: { store_code: never }", "records.store_code = 'never'", "never",
      {"SANDBOX_STORE_CODE": "never"}, None),
     ("records.mode", "records: { mode: off }", "records.mode = 'off'", "off", {}, None),
+    ("records.mode", "records: 'off'", "records = 'off'", "off", {}, None),
+    ("analysis.mode", "analysis: block", "analysis = 'block'", "block", {}, None),
+    ("network.mode", "network: localhost", "network = 'localhost'", "localhost", {}, None),
     ("monitoring.interval", "monitoring: { interval: 50ms }", "monitoring.interval = '50ms'", 0.05, {}, None),
     *((f"monitoring.warn_{name}", f"monitoring: {{ warn_{name}: 70 }}", f"monitoring.warn_{name} = 70", 70, {}, None)
       for name in ("timeout", "cpu_time", "memory", "processes", "disk")),
@@ -287,7 +296,8 @@ def test_the_schema_accepts_every_field(schema, field):
     "{analysis: {mode: maybe}}", "{analysis: {cobol: {}}}", "{analysis: {python: {forbidden: []}}}",
     "{analysis: {python: {forbidden_imports: os}}}", "{analysis: {python: {forbidden_imports: ['']}}}",
     "{records: {store_code: sometimes}}", "{languages: {python: {backend: local}}}", "{languages: {python: []}}",
-    "{languages: {'a b': {}}}", "[]", "text"])
+    "{languages: {'a b': {}}}", "[]", "text", "{records: never}", "{limits: none}", "{analysis: {rules: here}}",
+    "{analysis: {rules: ['']}}", "{languages: {python: {records: 'off'}}}"])
 def test_the_schema_and_the_program_refuse_the_same(sandbox, place, schema, text):
     assert list(schema.iter_errors(yaml.safe_load(text)))
     path = str(sandbox.make_file(place / "bad.yaml", text))
@@ -296,7 +306,8 @@ def test_the_schema_and_the_program_refuse_the_same(sandbox, place, schema, text
 
 @pytest.mark.parametrize("text", [
     "{network: {mode: none, allow: []}}", "{network: {mode: none, dns: false}}", "{network: {mode: dns, dns: true}}",
-    "{network: {mode: allowlist, dns: true, allow: [a.org]}}", "{network: {allow: {add: []}}}", "{network: {dns: true}}"])
+    "{network: {mode: allowlist, dns: true, allow: [a.org]}}", "{network: {allow: {add: []}}}", "{network: {dns: true}}",
+    "{records: 'on'}", "{languages: {python: {network: none}}}"])
 def test_the_schema_and_the_program_accept_the_same(sandbox, place, schema, text):
     schema.validate(yaml.safe_load(text))
     assert sandbox.call("policy", "show", str(sandbox.make_file(place / "good.yaml", text))).exit_code == 0

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from helpers import leftovers
 from helpers.warm import Keeper, descendants
 
 

@@ -110,7 +110,8 @@ static void every_list_of_every_language_is_kept(void **state)
                                                  "java",   "ruby",       "perl",  "php",
                                                  "lua" };
         static const char *const lists[] = { "forbidden_imports", "forbidden_functions",
-                                             "forbidden_patterns", "forbidden_commands" };
+                                             "forbidden_patterns", "forbidden_commands",
+                                             "forbidden_rules" };
 
         for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
                 for (enum policy_rule rule = 0; rule < POLICY_RULE_LISTS; rule++) {

@@ -14,7 +14,7 @@ static const char ceiling[] =
         " {source: /t, target: /rw, mode: rw}]}\n"
         "env: {A: x}\n"
         "preload: [json]\n"
-        "analysis: {mode: warn, python: {forbidden_imports: [os, sys]}}\n"
+        "analysis: {mode: warn, rules: [/r], python: {forbidden_imports: [os, sys]}}\n"
         "records: {store_code: always}\n";
 
 /* Lays `text` over `below`; 0 or the code, with the error. */
@@ -77,6 +77,7 @@ static const struct {
         { "env", "env: {B: y}", "'B' is not among the variables of the ceiling" },
         { "env", "env: {A: y}", "'A' has another value than in the ceiling" },
         { "analysis.mode", "analysis: {mode: off}", "'off' is weaker than the ceiling 'warn'" },
+        { "analysis.rules", "analysis: {rules: [/s]}", "'/r' of the ceiling is left out" },
         { "analysis.python", "analysis: {python: {forbidden_imports: [os]}}",
           "forbidden_imports: 'sys' of the ceiling is left out" },
         { "records.store_code", "records: {store_code: never}",
@@ -118,6 +119,7 @@ static const struct {
         { "filesystem.mounts", "filesystem: {mounts: [{source: /t, target: /rw, mode: rw}]}" },
         { "env", "env: {A: x}" },
         { "analysis.mode", "analysis: {mode: block}" },
+        { "analysis.rules", "analysis: {rules: {add: [/s]}}" },
         { "analysis.python", "analysis: {python: {forbidden_imports: {add: [pty]}}}" },
         { "analysis.shell", "analysis: {shell: {forbidden_commands: [rm]}}" },
         { "records.store_code", "records: {store_code: always}" },

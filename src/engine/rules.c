@@ -1,5 +1,5 @@
 /* Folders of further rules for static analysis: LANGUAGE/NAME.yaml and LANGUAGE/NAME.scm. */
-#include "api/api.h"
+#include "engine/analysis.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -42,15 +42,15 @@ static char *joined(const char *a, const char *b, const char *c)
         return strbuf_take(&text);
 }
 
-static int add_file(struct request *req, int folder, const char *path, const char *language,
-                    const char *name, struct error *err)
+static int add_file(struct request_rule_list *list, int folder, const char *path,
+                    const char *language, const char *name, struct error *err)
 {
         struct request_rules rules = { 0 };
         AUTO_FREE char *stem = mem_strndup(name, strlen(name) - strlen(".yaml"));
         AUTO_STRBUF struct strbuf queries = { 0 };
         int r;
 
-        if (req->rule_count >= RULES_FILES_MAX)
+        if (list->count >= RULES_FILES_MAX)
                 return error_set(err, SBX_ETOOBIG, "more than %d files of rules", RULES_FILES_MAX);
         strbuf_addf(&queries, "%s.scm", stem ? stem : "");
         if (!stem || queries.failed)
@@ -63,7 +63,7 @@ static int add_file(struct request *req, int folder, const char *path, const cha
         if (r == 0)
                 r = read_text(folder, queries.data, queries.data, true, &rules.queries, err);
         if (r == 0)
-                return request_add_rules(req, &rules, err);
+                return request_rules_add(list, &rules, err);
         mem_free(rules.file);
         mem_free(rules.name);
         mem_free(rules.language);
@@ -112,7 +112,7 @@ static int each(int fd, const char *shown,
 }
 
 struct place {
-        struct request *req;
+        struct request_rule_list *list;
         const char *path;     /* as given */
         const char *language; /* the folder within it */
         bool found;
@@ -125,7 +125,7 @@ static int visit_file(void *context, int folder, const char *name, struct error 
         if (!str_has_suffix(name, ".yaml") || strlen(name) <= strlen(".yaml"))
                 return 0;
         place->found = true;
-        return add_file(place->req, folder, place->path, place->language, name, err);
+        return add_file(place->list, folder, place->path, place->language, name, err);
 }
 
 static int visit_language(void *context, int folder, const char *name, struct error *err)
@@ -139,27 +139,21 @@ static int visit_language(void *context, int folder, const char *name, struct er
         return each(fd, name, visit_file, place, err);
 }
 
-int sbx_request_add_rules(sbx_request *req, const char *folder, sbx_error **err)
+int rules_read_folder(struct request_rule_list *list, const char *folder, struct error *err)
 {
-        struct place place = { .path = folder };
-        struct error error = { 0 };
+        struct place place = { .list = list, .path = folder };
         char shown[256];
         int fd, r;
 
-        if (!req || !folder)
-                return api_fail_null("sbx_request_add_rules", err);
-        place.req = &req->request;
         str_printable(folder, shown, sizeof(shown));
         fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0) {
-                (void)error_set(&error, SBX_EINVAL, "open rules folder '%s': %s", shown,
-                                strerror(errno));
-                return api_fail(&error, err);
-        }
-        r = each(fd, shown, visit_language, &place, &error);
+        if (fd < 0)
+                return error_set(err, SBX_EINVAL, "open rules folder '%s': %s", shown,
+                                 strerror(errno));
+        r = each(fd, shown, visit_language, &place, err);
         fd_close(fd);
         if (r == 0 && !place.found)
-                r = error_set(&error, SBX_EINVAL,
-                              "rules folder '%s' has no LANGUAGE/NAME.yaml in it", shown);
-        return r < 0 ? api_fail(&error, err) : 0;
+                r = error_set(err, SBX_EINVAL, "rules folder '%s' has no LANGUAGE/NAME.yaml in it",
+                              shown);
+        return r;
 }
