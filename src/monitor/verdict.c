@@ -27,6 +27,11 @@ static void fill_usage(struct watch *watch)
                         usage->io_write_bytes =
                                 run->exited.io_write_bytes - run->ready.io_write_bytes;
         }
+        /* The keeper did not wait for a copy of a parked interpreter: samples have seen it move. */
+        if (usage->io_read_bytes == 0)
+                usage->io_read_bytes = watch->io_read;
+        if (usage->io_write_bytes == 0)
+                usage->io_write_bytes = watch->io_written;
         usage->cpu_us = larger(usage->cpu_user_us + usage->cpu_system_us, watch->cpu_us);
         usage->cpu_us = larger(usage->cpu_us, run->counted.cpu_us);
         usage->memory_peak = run->counted.memory_peak;

@@ -371,6 +371,16 @@ def test_another_user_is_not_served(own_keeper, sandbox):
     assert json.loads(outcome.stdout)["metrics"]["warm"] == "none"
 
 
+def test_bytes_that_a_warm_run_moved_are_counted(keeper):
+    for _ in range(20):
+        outcome = keeper.sandbox.run("-o", "jsonl", "-l", "python", "-c", "import time\nopen('f', 'wb').write(b'x' * 3000000)\n"
+                                     "time.sleep(0.4)", env=keeper.env)
+        metrics = outcome.events[-1]["result"]["metrics"]
+        if metrics["warm"] == "fork":
+            break
+    assert metrics["warm"] == "fork" and 3000000 <= metrics["io_write_bytes"] < 3100000, metrics
+
+
 def test_what_becomes_of_slots_is_told(sandbox, place):
     def told(kind):
         lines = map(json.loads, (place / "keeper.jsonl").read_bytes().splitlines())
