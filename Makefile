@@ -2,7 +2,7 @@
 # and runs every test, `make help` names the rest.
 
 .DEFAULT_GOAL := all
-.PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh lint format \
+.PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh test-python wheel lint format \
         fuzz soak bench bench-check install clean
 
 PREFIX ?= /usr/local
@@ -15,7 +15,7 @@ all: ## build the program and the library in build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-test: test-tools language-tools vm-tools all ## every test: lint, unit, integration, languages, escape, sanitizers, virtual machine
+test: test-tools language-tools vm-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine
 	@tools/run-tests
 
 test-unit: ## the unit tests alone
@@ -33,6 +33,12 @@ test-warm: test-tools language-tools all ## languages and hostile programs again
 
 test-vm: test-tools vm-tools all ## limits and escapes again on cgroup v2, in a virtual machine
 	@tools/run-tests vm
+
+test-python: test-tools all ## the Python package, in virtual environments made from scratch
+	@tools/run-tests python
+
+wheel: test-tools all ## a wheel of the Python package that carries the library, in build/wheels
+	@tools/make-wheel
 
 lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint

@@ -199,23 +199,6 @@ static int set_proxy(struct strlist *env, struct error *err)
                        : 0;
 }
 
-/* The proxy lies beside the helper: installed, or in a build tree. */
-static char *find_proxy(const char *helper)
-{
-        static const char *const beside[] = { "sandbox-proxy", "../proxy/sandbox-proxy" };
-        const char *slash = strrchr(helper, '/');
-        int length = slash ? (int)(slash - helper + 1) : 0;
-
-        for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
-                AUTO_STRBUF struct strbuf path = { 0 };
-
-                strbuf_addf(&path, "%.*s%s", length, helper, beside[i]);
-                if (!path.failed && (access(path.data, X_OK) == 0 || i + 1 == ARRAY_SIZE(beside)))
-                        return strbuf_take(&path);
-        }
-        return NULL;
-}
-
 /* What was left cannot be kept: that is the installer's failure, and it is told as such. */
 static int blame_installer(struct passage *passage, const char *why)
 {
@@ -320,11 +303,13 @@ static bool is_cancelled(const struct passage *passage)
 static int install(struct passage *passage, struct error *err)
 {
         struct deps *deps = &passage->deps;
-        AUTO_FREE char *program = find_proxy(passage->engine->init_path);
+        AUTO_FREE char *program =
+                engine_find_beside(passage->engine->init_path, "sandbox-proxy", "proxy");
         int r;
 
         if (!program)
-                return error_set_nomem(err);
+                return error_set(err, SBX_ESYSTEM, "sandbox-proxy is not beside '%s'",
+                                 passage->engine->init_path);
         r = registry_ask(passage, err);
         if (r == 0)
                 r = set_proxy(&deps->env, err);

@@ -105,21 +105,28 @@ char *engine_find_helper(const char *name, const char *variable)
         return strbuf_take(&installed);
 }
 
-/* The library of parked interpreters: beside the helper, or as in a build tree. */
-static char *find_park(const char *init_path)
+char *engine_find_beside(const char *helper, const char *name, const char *room)
 {
-        static const char *const beside[] = { "sandbox-park.so", "../park/sandbox-park.so" };
-        const char *slash = init_path ? strrchr(init_path, '/') : NULL;
+        const char *slash = helper ? strrchr(helper, '/') : NULL;
+        int length = slash ? (int)(slash - helper + 1) : 0;
         char path[4200], *real;
 
-        for (size_t i = 0; slash && i < ARRAY_SIZE(beside); i++) {
-                (void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - init_path), init_path,
-                               beside[i]);
-                real = realpath(path, NULL);
-                if (real)
-                        return real;
-        }
-        return NULL;
+        (void)snprintf(path, sizeof(path), "%.*s%s", length, helper, name);
+        real = slash ? realpath(path, NULL) : NULL;
+        if (real || !slash)
+                return real;
+        (void)snprintf(path, sizeof(path), "%.*s../%s/%s", length, helper, room, name);
+        return realpath(path, NULL);
+}
+
+static char *find_analyze(const char *init_path)
+{
+        const char *chosen = secure_getenv("SANDBOX_ANALYZE");
+        char *path = chosen && *chosen
+                             ? NULL
+                             : engine_find_beside(init_path, "sandbox-analyze", "analysis");
+
+        return path ? path : engine_find_helper("sandbox-analyze", "SANDBOX_ANALYZE");
 }
 
 /* Where versions of languages and compiled programs are kept. Without a place, nothing is. */
@@ -186,12 +193,13 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
                 return r;
         }
         engine->languages = languages_new();
-        engine->analyze_path = engine_find_helper("sandbox-analyze", "SANDBOX_ANALYZE");
+        engine->analyze_path = find_analyze(engine->init_path);
         engine->cache_dir = find_cache();
         history_init(&engine->history);
         engine->cache_bytes = COMPILED_BYTES;
         if (options->warm_slots > 0 || engine->keeper_path)
-                engine->park_path = find_park(engine->init_path);
+                engine->park_path =
+                        engine_find_beside(engine->init_path, "sandbox-park.so", "park");
         if (options->warm_slots > 0)
                 engine->nests = nests_new(engine, options);
         if (!engine->languages || !engine->init_path || !engine->analyze_path ||

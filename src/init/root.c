@@ -157,6 +157,18 @@ static int make_place(const char *path)
         return mkdir(path, 0755) < 0 && errno != EEXIST ? -1 : 0;
 }
 
+/* Programs written for other sandboxes know their workspace as /app. A mount of that name wins. */
+static int alias_workspace(const struct init *init)
+{
+        for (uint32_t i = 0; i < init->plan.mount_count; i++) {
+                const char *target = init->plan.mounts[i].target;
+
+                if (strncmp(target, "/app", 4) == 0 && (target[4] == '/' || target[4] == '\0'))
+                        return 0;
+        }
+        return symlink("workspace", "app");
+}
+
 int root_devices(struct init *init)
 {
         if (mkdir("dev", 0755) < 0 || mkdir("dev/pts", 0755) < 0 || mkdir("dev/shm", 0755) < 0)
@@ -170,6 +182,8 @@ int root_devices(struct init *init)
         for (size_t i = 0; i < ARRAY_SIZE(device_links); i++)
                 if (symlink(device_links[i].target, device_links[i].path) < 0)
                         return -1;
+        if (alias_workspace(init) < 0)
+                return -1;
         return mount_devpts("dev/pts");
 }
 

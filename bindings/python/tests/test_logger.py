@@ -1,0 +1,55 @@
+import logging
+
+import structlog
+
+from sandbox import ExecutionPolicy, SandboxLogger, create_sandbox
+
+
+def state():
+    root, ours = logging.getLogger(), logging.getLogger("sandbox")
+    return (list(root.handlers), root.level, list(ours.handlers), ours.level, ours.propagate)
+
+
+def test_start_and_end_are_told(caplog):
+    caplog.set_level(logging.INFO, "app")
+    policy = ExecutionPolicy(env={"KEY": "secret-value"})
+    with create_sandbox(policy=policy, logger=logging.getLogger("app")) as sandbox:
+        result = sandbox.execute("open('made', 'w')")
+    start, end = (record for record in caplog.records if record.event.startswith("execution."))
+    assert (start.event, start.runtime, start.policy["env"]) == ("execution.start", "python", ["KEY"])
+    assert (end.event, end.success, end.exit_code, end.files_created) == ("execution.complete", True, 0, ["made"])
+    assert end.execution_id == result.metadata["id"]
+    assert "secret-value" not in str([vars(record) for record in caplog.records])
+
+
+def test_nothing_global_is_touched():
+    before = state()
+    with create_sandbox(logger=SandboxLogger()) as sandbox:
+        sandbox.execute("print(1)")
+    assert state() == before
+
+
+def test_without_a_listener_nothing_is_printed(capfd, monkeypatch):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    with create_sandbox(timeout_seconds=0.2) as sandbox:
+        assert sandbox.execute("while True: pass").status in ("timeout", "cpu_limit")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_security_events_are_warnings(caplog):
+    policy = ExecutionPolicy(analysis="block", forbidden_imports=["socket"])
+    with create_sandbox(policy=policy) as sandbox:
+        result = sandbox.execute("import socket")
+    assert result.metadata["blocked_imports"] == ["socket"]
+    events = [record for record in caplog.records if record.event.startswith("security.")]
+    assert events
+    assert {record.levelno for record in events} == {logging.WARNING}
+
+
+def test_structlog_gets_keywords():
+    with structlog.testing.capture_logs() as logs, create_sandbox(logger=structlog.get_logger()) as sandbox:
+        sandbox.execute("pass")
+        sandbox.logger.log_security_event("violation", "a test")
+    assert [entry["sandbox_event"] for entry in logs] == ["execution.start", "execution.complete",
+                                                          "security.violation"]
+    assert logs[1]["success"] is True

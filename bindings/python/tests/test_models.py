@@ -1,0 +1,93 @@
+import json
+
+import pytest
+
+from sandbox import ExecutionPolicy, PolicyValidationError, ReadOnlyMount, RuntimeType, SandboxResult
+from sandbox._native import shared_engine
+
+RAW = {"success": True, "status": "ok", "stdout": "aGk=", "stderr": "", "encoding": "base64", "exit_code": 0,
+       "execution_time": 0.5, "memory_used": 7}
+
+
+def test_the_defaults_are_the_promised_ones():
+    policy = ExecutionPolicy()
+    assert (policy.fuel_budget, policy.memory_bytes) == (5_000_000_000, 128_000_000)
+    assert (policy.stdout_max_bytes, policy.stderr_max_bytes) == (2_000_000, 1_000_000)
+    assert (policy.guest_mount_path, policy.guest_data_path, policy.mount_host_dir) == ("/app", None, None)
+    assert policy.network == "none"
+    assert policy.enforcement == "strict"
+
+
+def test_a_data_directory_gets_a_place():
+    assert ExecutionPolicy(mount_data_dir="/srv").guest_data_path == "/data"
+    assert ExecutionPolicy(mount_data_dir="/srv", guest_data_path="/in").guest_data_path == "/in"
+
+
+@pytest.mark.parametrize("field", ["fuel_budget", "memory_bytes", "stdout_max_bytes", "stderr_max_bytes",
+                                   "timeout_seconds", "cpu_time_seconds", "cpus", "processes", "disk_bytes",
+                                   "open_files"])
+@pytest.mark.parametrize("value", [0, -1, "many"])
+def test_a_bad_number_names_its_field(field, value):
+    with pytest.raises(PolicyValidationError, match=field) as caught:
+        ExecutionPolicy(**{field: value})
+    assert caught.value.errors[0]["loc"] == (field,)
+
+
+@pytest.mark.parametrize(("field", "value"), [("network", "all"), ("backend", "vm"), ("analysis", "on"),
+                                              ("enforcement", "none"), ("guest_mount_path", "app"),
+                                              ("guest_mount_path", "/a\0b"), ("env", {"A": 1}), ("argv", "x"),
+                                              ("additional_readonly_mounts", [{"source": "/a", "target": "b"}])])
+def test_a_bad_value_names_its_field(field, value):
+    with pytest.raises(PolicyValidationError, match=field):
+        ExecutionPolicy(**{field: value})
+
+
+def test_an_unknown_field_is_refused():
+    with pytest.raises(PolicyValidationError, match="memory_byte: Extra inputs"):
+        ExecutionPolicy(memory_byte=1)
+
+
+def test_every_way_of_making_one_has_the_same_error():
+    policy = ExecutionPolicy()
+    for attempt in (lambda: ExecutionPolicy.model_validate({"cpus": 0}),
+                    lambda: ExecutionPolicy.model_validate_json('{"cpus": 0}'),
+                    lambda: setattr(policy, "cpus", 0)):
+        with pytest.raises(PolicyValidationError, match="cpus"):
+            attempt()
+
+
+def test_a_policy_survives_json():
+    policy = ExecutionPolicy(env={"A": "ü"}, argv=["x"], mount_data_dir="/srv", network="localhost",
+                             additional_readonly_mounts=[ReadOnlyMount(source="/usr", target="/u")])
+    assert ExecutionPolicy.model_validate_json(policy.model_dump_json()) == policy
+
+
+def test_fields_reach_the_library():
+    policy = ExecutionPolicy(forbidden_imports=["os"], network_allow=["example.org"], record=False, backend="wasm",
+                             preserve_logs=True)
+    native = json.loads(json.dumps(policy.to_native()))
+    assert native["limits"]["fuel"] == 5_000_000_000
+    assert native["analysis"]["python"] == {"forbidden_imports": ["os"]}
+    assert native["network"]["allow"] == ["example.org"]
+    assert native["records"] == {"mode": "off", "store_code": "always"}
+
+
+def test_runtimes_are_the_librarys_languages():
+    known = {language["name"] for language in shared_engine().languages()} - {"binary"}
+    assert {runtime.value for runtime in RuntimeType} == known
+    assert list(RuntimeType)[:2] == [RuntimeType.PYTHON, RuntimeType.JAVASCRIPT]
+    assert str(RuntimeType.CPP) == "c++"
+
+
+def test_a_result_from_the_library():
+    result = SandboxResult.from_native(RAW)
+    assert (result.stdout, result.duration_seconds, result.memory_used_bytes) == ("hi", 0.5, 7)
+    assert result.metadata["trap_reason"] is None
+    assert SandboxResult.model_validate_json(result.model_dump_json()) == result
+
+
+@pytest.mark.parametrize(("status", "reason"), [("timeout", "timeout"), ("memory_limit", "memory_limit"),
+                                                ("failed", None), ("refused", None), ("blocked", "blocked")])
+def test_the_reason_of_an_end_by_the_sandbox(status, reason):
+    raw = {**RAW, "success": False, "status": status}
+    assert SandboxResult.from_native(raw).metadata["trap_reason"] == reason

@@ -1,0 +1,82 @@
+import pytest
+
+from sandbox import Workspace, create_sandbox
+
+OUTSIDE = ["/etc/passwd", "../x", "a/../../x", "", "/", ".", "a\0b", "/app/../x"]
+
+
+def test_files_stay_between_executions(python):
+    assert python.execute("open('/app/n', 'w').write('1')").files_created == ["n"]
+    result = python.execute("open('n', 'a').write('2'); open('deep', 'w')")
+    assert (result.files_modified, result.files_created) == (["n"], ["deep"])
+    assert python.read_file("n") == b"12"
+    assert python.read_file("/app/n") == b"12"
+    assert python.execute("import os; os.remove('n')").files_deleted == ["n"]
+    assert python.list_files() == ["deep"]
+    assert result.workspace_path == python.workspace_path
+
+
+def test_a_directory_of_ones_own_is_kept(tmp_path):
+    with create_sandbox(workspace=tmp_path / "ws") as sandbox:
+        sandbox.write_file("a/b", b"x")
+        sandbox.execute("open('c', 'w').write(open('a/b').read())")
+    assert (tmp_path / "ws/c").read_text() == "x"
+
+
+def test_a_temporary_one_is_removed():
+    with create_sandbox() as sandbox:
+        sandbox.write_file("a", "x")
+        path = sandbox.workspace_path
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("act", ["read_file", "delete", "write_file"])
+def test_nothing_leads_outside(tmp_path, act, name):
+    arguments = [name, b""] if act == "write_file" else [name]
+    with pytest.raises(ValueError, match="not a path inside the workspace"):
+        getattr(Workspace(tmp_path), act)(*arguments)
+
+
+def test_links_that_a_program_leaves_are_not_followed(tmp_path):
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "f").write_text("old")
+    with create_sandbox(workspace=tmp_path / "ws") as sandbox:
+        sandbox.execute(f"import os; os.symlink({str(secret)!r}, 'd'); os.symlink({str(secret / 'f')!r}, 'l')")
+        for name in ("l", "d/f"):
+            with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+                sandbox.read_file(name)
+        with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+            sandbox.write_file("d/f", "new")
+        sandbox.write_file("l", "new")  # replaces the link itself
+        assert "d/f" not in sandbox.list_files()
+    assert (secret / "f").read_text() == "old"
+
+
+def test_what_is_no_file_is_not_read(tmp_path):
+    import os
+    place = Workspace(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(ValueError, match="not a file"):
+        place.read_file("pipe")
+    place.delete("dir")
+    place.delete("pipe")
+    assert place.is_empty()
+
+
+def test_a_huge_file_is_refused(tmp_path):
+    place = Workspace(tmp_path)
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    with pytest.raises(ValueError, match="larger than"):
+        place.read_file("big")
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path):
+    place = Workspace(tmp_path)
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(OSError):
+        place.write_file("dir", b"x")
+    assert place.list_files() == []
