@@ -32,6 +32,7 @@
 enum {
         WAIT_BLOCK_MS = 30000, /* its own limit of CPU time comes long before */
         WAIT_WARN_MS = 1000,   /* after the program's end */
+        WAIT_RECORD_MS = 100,  /* the same where the record alone is to know */
 };
 
 static const struct {
@@ -318,7 +319,8 @@ int passage_analyse(struct passage *passage, struct error *err)
                 return r;
         /* What was compiled before was looked at then. */
         if (mode == ANALYSIS_WARN &&
-            ((request->no_warnings && !names_rules(passage)) || passage->order->program))
+            ((request->no_warnings && !passage->is_recorded && !names_rules(passage)) ||
+             passage->order->program))
                 return 0;
         r = analysis_start(passage, &passage->analysis, err);
         if (r < 0)
@@ -367,7 +369,9 @@ int passage_analysed(struct passage *passage, struct error *err)
         if (passage->result->analysis ||
             (passage->analysis.socket < 0 && !passage->analysis.skipped))
                 return 0;
-        report = analysis_collect(passage, &passage->analysis, WAIT_WARN_MS, err);
+        report = analysis_collect(
+                passage, &passage->analysis,
+                passage->order->request->no_warnings ? WAIT_RECORD_MS : WAIT_WARN_MS, err);
         r = report ? keep(passage, report, err) : err->code;
         json_decref(report);
         return r;

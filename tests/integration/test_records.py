@@ -72,6 +72,14 @@ def test_the_record_has_the_risk(run, state, flags, expected):
     assert journal.records(state)[0]["analysis"] == expected
 
 
+def test_the_risk_is_recorded_also_where_nobody_looks(sandbox, state):
+    """The form raw belongs to the program: what analysis found is told nowhere else."""
+    outcome = sandbox.run("-q", "-l", "python", "-c", "import socket, time\ntime.sleep(1)",
+                          env={"SANDBOX_STATE_DIR": str(state)})
+    assert (outcome.exit_code, outcome.stderr) == (0, b"")
+    assert journal.records(state)[0]["analysis"]["state"] == "done"
+
+
 def test_neither_code_nor_input_nor_output_is_in_the_journal(run, state):
     run("echo s3cr3t-out; cat; : s3cr3t-code", "-e", "TOKEN=s3cr3t-env", "--", "s3cr3t-arg")
     assert b"s3cr3t" not in b"".join(journal.lines(state))
