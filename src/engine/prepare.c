@@ -190,6 +190,41 @@ static int prepare_once(struct passage *passage, int place, const char *name, st
         return is_there(passage->prepared_path) ? 0 : run_preparation(passage, err);
 }
 
+/* Whether the words stand in a file: read in pieces that overlap by their length. */
+static bool file_mentions(int fd, const char *words)
+{
+        char piece[32 << 10];
+        size_t length = strlen(words), kept = 0;
+        off_t offset = 0;
+        ssize_t n;
+
+        while ((n = pread(fd, piece + kept, sizeof(piece) - kept, offset)) > 0) {
+                if (memmem(piece, kept + (size_t)n, words, length))
+                        return true;
+                offset += n;
+                kept += (size_t)n;
+                if (kept >= length) {
+                        memmove(piece, piece + kept - (length - 1), length - 1);
+                        kept = length - 1;
+                }
+        }
+        return false;
+}
+
+/* Whether the code is of the kind that readying is for. */
+static bool is_meant(const struct passage *passage)
+{
+        const char *words = passage->language->prepare_when;
+
+        if (!words)
+                return true;
+        if (passage->is_project)
+                return file_mentions(passage->code->sources.fd, words);
+        if (passage->program_data)
+                return memmem(passage->program_data, passage->program_bytes, words, strlen(words));
+        return file_mentions(passage->program_fd, words);
+}
+
 int passage_prepare(struct passage *passage, struct error *err)
 {
         AUTO_CLOSE int place = -1;
@@ -197,7 +232,7 @@ int passage_prepare(struct passage *passage, struct error *err)
         char name[128];
         int r = 0;
 
-        if (!passage->language->prepare.command[0])
+        if (!passage->language->prepare.command[0] || !is_meant(passage))
                 return 0;
         place = open_place(passage);
         if (place < 0 || name_folder(passage, name) < 0)

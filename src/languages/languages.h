@@ -131,6 +131,7 @@ struct language {
         uint64_t heap_percent;         /* of the memory limit: {heap_mib}; 0: none */
         struct language_compile compile;
         struct language_compile prepare; /* once per toolchain: fills the directory {prepared} */
+        const char *prepare_when;        /* only for code that holds these words, or NULL: always */
         struct language_project project;
         struct language_deps deps;
         const char *const *run; /* command */

@@ -161,6 +161,12 @@ static const char *refuse_empty(const char *text)
         return *text ? NULL : "must not be empty";
 }
 
+/* What is searched for in the code. */
+static const char *refuse_words(const char *text)
+{
+        return *text && strlen(text) <= LANGUAGE_PATH_MAX ? NULL : "must be 1 to 255 bytes";
+}
+
 /* A file, or a directory: that one ends with a slash. */
 static const char *refuse_output(const char *text)
 {
@@ -255,6 +261,7 @@ static const struct language_key compile_keys[] = {
 
 static const struct language_key prepare_keys[] = {
         KEY("command", LIST, REQUIRED, prepare.command, refuse_argument),
+        KEY("when", STRING, OPTIONAL, prepare_when, refuse_words),
         KEY("paths", LIST, OPTIONAL, prepare.paths, refuse_visible),
         KEY("env", ENV, OPTIONAL, prepare.env, refuse_variable),
         MAPPING("limits", prepare_limit_keys),

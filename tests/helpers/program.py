@@ -147,7 +147,7 @@ class Program:
 
     def make_directory(self, name):
         path = self.directory / name
-        path.mkdir(mode=0o755)
+        path.mkdir(mode=0o755, exist_ok=True)
         return self.own(path)
 
     def make_file(self, name, content=b"", mode=0o644):

@@ -11,6 +11,7 @@ import threading
 import time
 
 import pytest
+import yaml
 
 from helpers import registries
 from helpers.registries import add_source, add_wheel, python_environment, serve
@@ -57,17 +58,55 @@ def project(sandbox, place, registry):
     return Project(sandbox, place, python_environment(registry))
 
 
+# An installer that fetches what its list names, and starts forty times as fast as a real one: for what
+# goes for every installer.
+FETCH = """
+import os, sys, time, urllib.request
+os.mkdir(sys.argv[1])
+for name in open(sys.argv[2]).read().split():
+    with urllib.request.urlopen(os.environ["LIGHT_URL"] + "/light/" + name) as answer:
+        open(sys.argv[1] + "/" + name.split("==")[0] + ".py", "wb").write(answer.read())
+    if name.startswith("slow"):
+        time.sleep(100)
+"""
+ASK = 'echo "registry $LIGHT_URL"; echo "env LIGHT_URL=$LIGHT_URL"'
+
+
+@pytest.fixture
+def light(sandbox, place, registry):
+    """Python, with that installer instead of pip."""
+    project = Project(sandbox, place, {"LIGHT_URL": registry.url})
+    project.use_installer(["{tool}", "-c", FETCH, "{deps}", "{dir}/requirements.txt"])
+    return project
+
+
+def add_light(registry, name, version, module):
+    registry.write(f"light/{name}=={version}", module)
+
+
 class Project:
     def __init__(self, sandbox, place, environment, language="python", file="requirements.txt"):
         self.sandbox, self.place, self.language, self.file = sandbox, place, language, file
+        self.flags = []
         self.cache = place / "cache"
         self.environment = {"SANDBOX_CACHE_DIR": str(self.cache), **environment}
+
+    def use_installer(self, command, timeout="1m"):
+        """Another installer than pip, by a language file of the project's own."""
+        data = yaml.safe_load((pathlib.Path(__file__).parents[2] / "languages/python.yaml").read_text())
+        data["deps"].update(variables=["LIGHT_"], registry=["/bin/sh", "-c", ASK])
+        data["deps"]["install"]["command"] = command
+        data["deps"]["install"]["limits"]["timeout"] = timeout
+        folder = self.sandbox.make_directory(self.place / "languages")
+        self.sandbox.make_file(folder / "python.yaml", yaml.safe_dump(data, width=1000))
+        self.flags = ["--languages", str(folder)]
 
     def list(self, text, name=None):
         return self.sandbox.make_file(self.place / (name or self.file), text)
 
     def arguments(self, code, *flags, file=None):
-        return ["-l", self.language, "--deps", str(self.place / (file or self.file)), *flags, "-c", code]
+        return ["-l", self.language, "--deps", str(self.place / (file or self.file)), *self.flags, *flags,
+                "-c", code]
 
     def run(self, code, *flags, file=None, **options):
         return self.sandbox.run_json(*self.arguments(code, *flags, file=file), env=self.environment, timeout=240,
@@ -93,34 +132,34 @@ def test_a_run_without_dependencies_says_so(sandbox):
     assert sandbox.python("print(1)")["deps"] is None
 
 
-def test_the_second_run_starts_no_installer_and_asks_no_registry(project, registry):
-    add_wheel(registry, "sample", "1.0", "answer = 42\n")
-    project.list("sample\n")
-    project.run("import sample")
+def test_the_second_run_starts_no_installer_and_asks_no_registry(light, registry):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    light.run("import sample")
     asked = registry.asked
-    result = project.run("import sample; print(sample.answer)")
+    result = light.run("import sample; print(sample.answer)")
     assert (result["stdout"], result["deps"]["cached"]) == ("42\n", True), result
     assert registry.asked == asked
 
 
-def test_another_list_is_installed_anew(project, registry):
-    add_wheel(registry, "sample", "1.0", "answer = 1\n")
-    add_wheel(registry, "sample", "2.0", "answer = 2\n")
+def test_another_list_is_installed_anew(light, registry):
+    add_light(registry, "sample", "1.0", "answer = 1\n")
+    add_light(registry, "sample", "2.0", "answer = 2\n")
     answers = []
     for version in ("1.0", "2.0"):
-        project.list(f"sample=={version}\n")
-        answers.append(project.run("import sample; print(sample.answer)")["stdout"])
+        light.list(f"sample=={version}\n")
+        answers.append(light.run("import sample; print(sample.answer)")["stdout"])
     assert answers == ["1\n", "2\n"]
 
 
-def test_another_registry_is_asked_anew(sandbox, project, registry, tmp_path_factory):
-    add_wheel(registry, "sample", "1.0", "answer = 'first'\n")
-    project.list("sample\n")
-    project.run("import sample")
+def test_another_registry_is_asked_anew(sandbox, light, registry, tmp_path_factory):
+    add_light(registry, "sample", "1.0", "answer = 'first'\n")
+    light.list("sample==1.0\n")
+    light.run("import sample")
     with serve(tmp_path_factory.mktemp("second")) as second:
-        add_wheel(second, "sample", "1.0", "answer = 'second'\n")
-        project.environment.update(python_environment(second))
-        assert project.run("import sample; print(sample.answer)")["stdout"] == "second\n"
+        add_light(second, "sample", "1.0", "answer = 'second'\n")
+        light.environment["LIGHT_URL"] = second.url
+        assert light.run("import sample; print(sample.answer)")["stdout"] == "second\n"
 
 
 def test_other_settings_of_the_tool_install_anew(sandbox, project, registry):
@@ -134,29 +173,29 @@ def test_other_settings_of_the_tool_install_anew(sandbox, project, registry):
     assert project.run("import sample")["deps"]["cached"] is False
 
 
-def test_no_cache_installs_anew(project, registry):
-    add_wheel(registry, "sample", "1.0", "answer = 42\n")
-    project.list("sample\n")
-    project.run("import sample")
+def test_no_cache_installs_anew(light, registry):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    light.run("import sample")
     asked = len(registry.asked)
-    assert project.run("import sample", "--no-cache")["deps"]["cached"] is False
+    assert light.run("import sample", "--no-cache")["deps"]["cached"] is False
     assert len(registry.asked) > asked
 
 
-def test_the_program_itself_reaches_neither_registry_nor_proxy(project, registry):
-    add_wheel(registry, "sample", "1.0", "")
-    project.list("sample\n")
+def test_the_program_itself_reaches_neither_registry_nor_proxy(light, registry):
+    add_light(registry, "sample", "1.0", "")
+    light.list("sample==1.0\n")
     for _ in range(2):  # Installed, then found.
-        result = project.run(REACH.replace('os.environ["http_proxy"]', '"http://127.0.0.1:3128"') + f"""
+        result = light.run(REACH.replace('os.environ["http_proxy"]', '"http://127.0.0.1:3128"') + f"""
 print(direct("127.0.0.1", {registry.port}), direct("127.0.0.1", 3128), sorted(k for k in os.environ if "proxy" in k))
 """)
         assert "reached" not in result["stdout"] and result["stdout"].endswith("[]\n"), result
 
 
-def test_the_program_cannot_change_what_is_installed(project, registry):
-    add_wheel(registry, "sample", "1.0", "answer = 42\n")
-    project.list("sample\n")
-    result = project.run("""
+def test_the_program_cannot_change_what_is_installed(light, registry):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    result = light.run("""
 import os
 for act in (lambda: open("/deps/sample.py", "w"), lambda: os.unlink("/deps/sample.py"), lambda: os.mkdir("/deps/x")):
     try:
@@ -165,7 +204,7 @@ for act in (lambda: open("/deps/sample.py", "w"), lambda: os.unlink("/deps/sampl
         print(error.errno)
 """)
     assert "done" not in result["stdout"] and len(result["stdout"].split()) == 3, result
-    assert project.run("import sample; print(sample.answer)")["deps"]["cached"] is True
+    assert light.run("import sample; print(sample.answer)")["deps"]["cached"] is True
 
 
 @pytest.fixture
@@ -298,18 +337,14 @@ def test_an_empty_list_installs_nothing(project):
     ("[(os.mkdir(d), os.chdir(d)) for d in ['deps'] + ['x'] * 100]", "200000 files"),
     ("os.mkdir('deps'), [open('deps/%d' % i, 'w').truncate(1 << 29) for i in range(9)]", "1024 MiB"),
 ])
-def test_a_tree_that_cannot_be_kept_is_the_installers_failure(project, act, words):
-    # The real installer would trip over these itself: another one takes its place.
-    language = (pathlib.Path(__file__).parents[2] / "languages/python.yaml").read_text()
-    head, tail = language.split("  install:\n", 1)
-    command = f'  install:\n    command: ["{{tool}}", -c, {json.dumps("import os; " + act)}]\n'
-    folder = project.sandbox.make_directory(project.place / "languages")
-    project.sandbox.make_file(folder / "python.yaml", head + command + tail[tail.index("    # Packages without"):])
-    project.list("")
-    result = project.run("print('it ran')", "--languages", str(folder))
+def test_a_tree_that_cannot_be_kept_is_the_installers_failure(light, act, words):
+    # A real installer would trip over these itself.
+    light.use_installer(["{tool}", "-c", "import os; " + act])
+    light.list("")
+    result = light.run("print('it ran')")
     assert (result["status"], result["stdout"], result["_exit"]) == ("compile_error", "", 1), result
     assert words in result["message"]
-    assert project.entries() == []
+    assert light.entries() == []
 
 
 def test_an_installation_that_fails_ends_the_run(project, registry):
@@ -323,39 +358,33 @@ def test_an_installation_that_fails_ends_the_run(project, registry):
     assert project.entries() == []
 
 
-def test_an_installation_has_limits_of_its_own(sandbox, place, registry):
-    language = (pathlib.Path(__file__).parents[2] / "languages/python.yaml").read_text()
-    folder = sandbox.make_directory(place / "languages")
-    short = language.replace("{timeout: 10m,", "{timeout: 4s,")
-    assert short != language
-    sandbox.make_file(folder / "python.yaml", short)
-    add_source(registry, "slow", "1.0", "import time\ndef work():\n    time.sleep(100)\n")
-    project = Project(sandbox, place, python_environment(registry))
-    project.list("slow\n")
-    result = project.run("print(1)", "--languages", str(folder))
+def test_an_installation_has_limits_of_its_own(light):
+    light.use_installer(["{tool}", "-c", "import time; time.sleep(100)"], timeout="1s")
+    light.list("")
+    result = light.run("print(1)")
     assert (result["status"], result["deps"]["status"]) == ("compile_error", "timeout"), result
     assert result["message"] == "Dependencies could not be installed: the installer reached its time limit"
 
 
-def test_without_a_registry_nothing_runs_and_the_remedy_is_told(project):
+def test_without_a_registry_nothing_runs_and_the_remedy_is_told(light):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    project.list("sample\n")
-    project.environment["PIP_INDEX_URL"] = f"http://127.0.0.1:{port}/simple"
-    outcome = project.call("print('it ran')")
+    light.list("sample==1.0\n")
+    light.environment["LIGHT_URL"] = f"http://127.0.0.1:{port}"
+    outcome = light.call("print('it ran')")
     assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
     assert f"no package registry can be reached: 127.0.0.1:{port}: Connection refused" in outcome.error
     assert "hint: " in outcome.error and "--registry" in outcome.error
-    assert project.run("print(1)")["status"] == "refused"
+    assert light.run("print(1)")["status"] == "refused"
 
 
-def test_a_registry_can_be_named_instead(project, registry):
-    add_wheel(registry, "sample", "1.0", "answer = 42\n")
-    project.list("sample\n")
-    result = project.run("import sample; print(sample.answer)", "--registry", f"127.0.0.1:{registry.port}")
+def test_a_registry_can_be_named_instead(light, registry):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    result = light.run("import sample; print(sample.answer)", "--registry", f"127.0.0.1:{registry.port}")
     assert result["stdout"] == "42\n", result
-    with serve(project.place) as other:  # Then the one that the tool is set to is out of reach.
-        result = project.run("import sample", "--registry", f"127.0.0.1:{other.port}")
+    with serve(light.place) as other:  # Then the one that the tool is set to is out of reach.
+        result = light.run("import sample", "--registry", f"127.0.0.1:{other.port}")
     assert result["status"] == "compile_error", result
     assert f"connect 127.0.0.1:{registry.port}" in [item["what"] for item in result["violations"]]
 
@@ -386,11 +415,11 @@ def test_a_language_without_dependencies_says_so(sandbox, project):
 
 
 @pytest.mark.parametrize("harm", ["change", "remove", "add", "mode", "manifest"])
-def test_what_was_tampered_with_is_made_again(project, registry, harm):
-    add_wheel(registry, "sample", "1.0", "answer = 42\n")
-    project.list("sample\n")
-    project.run("import sample")
-    entry = project.entries()[0]
+def test_what_was_tampered_with_is_made_again(light, registry, harm):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    light.run("import sample")
+    entry = light.entries()[0]
     module = entry / "tree/sample.py"
     before = module.stat()
     if harm == "change":  # As long as it was, and as old: only the kernel's own time tells.
@@ -404,55 +433,55 @@ def test_what_was_tampered_with_is_made_again(project, registry, harm):
         module.chmod(0o600)
     else:
         (entry / "manifest").write_text("1 ")
-    result = project.run("import sample; print(sample.answer)")
+    result = light.run("import sample; print(sample.answer)")
     assert (result["stdout"], result["deps"]["cached"]) == ("42\n", False), result
-    assert project.run("import sample")["deps"]["cached"] is True
+    assert light.run("import sample")["deps"]["cached"] is True
 
 
-def test_runs_that_race_agree(project, registry):
-    add_wheel(registry, "sample", "1.0", "answer = 42\n")
-    project.list("sample\n")
-    running = [project.sandbox.start("run", "--json", *project.arguments("import sample; print(sample.answer)"),
-                                     env=project.environment) for _ in range(4)]
+def test_runs_that_race_agree(light, registry):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    running = [light.sandbox.start("run", "--json", *light.arguments("import sample; print(sample.answer)"),
+                                     env=light.environment) for _ in range(4)]
     results = [json.loads(process.communicate()[0]) for process in running]
     assert [result["stdout"] for result in results] == ["42\n"] * 4, results
-    assert len(project.entries()) == 1
-    assert project.run("import sample")["deps"]["cached"] is True
+    assert len(light.entries()) == 1
+    assert light.run("import sample")["deps"]["cached"] is True
 
 
 def wait_for_build(registry, name):
-    """Until the package's source was fetched: it is built in a moment."""
-    while not any(path.startswith(f"/files/{name}") for path in registry.asked):
+    """Until the package was fetched: its installation goes on."""
+    while not any(path.startswith(f"/light/{name}") for path in registry.asked):
         time.sleep(0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_installation_is_cancelled_by_a_signal(project, registry, number):
-    add_source(registry, "slow", "1.0", "import time\ndef work():\n    time.sleep(100)\n")
-    project.list("slow\n")
-    process = project.sandbox.start("run", *project.arguments("print('it ran')"), env=project.environment)
+def test_an_installation_is_cancelled_by_a_signal(light, registry, number):
+    add_light(registry, "slow", "1.0", "")
+    light.list("slow==1.0\n")
+    process = light.sandbox.start("run", *light.arguments("print('it ran')"), env=light.environment)
     wait_for_build(registry, "slow")
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (128 + number, b"")
-    assert project.entries() == []
+    assert light.entries() == []
 
 
-def test_nothing_of_an_installation_outlives_a_killed_supervisor(project, registry):
-    add_source(registry, "slow", "1.0", "import time\ndef work():\n    time.sleep(100)\n")
-    project.list("slow\n")
-    process = project.sandbox.start("run", *project.arguments("print('it ran')"), env=project.environment)
+def test_nothing_of_an_installation_outlives_a_killed_supervisor(light, registry):
+    add_light(registry, "slow", "1.0", "")
+    light.list("slow==1.0\n")
+    process = light.sandbox.start("run", *light.arguments("print('it ran')"), env=light.environment)
     wait_for_build(registry, "slow")
     process.kill()
     process.communicate()  # The fixture looks for what is left.
 
 
-def test_several_programs_at_once_have_each_their_own(project, registry):
+def test_several_programs_at_once_have_each_their_own(light, registry):
     for name in ("first", "second"):
-        add_wheel(registry, name, "1.0", f"answer = '{name}'\n")
-        project.list(f"{name}\n", f"{name}.txt")
-    running = [project.sandbox.start("run", *project.arguments(f"import {name}; print({name}.answer)", file=f"{name}.txt"),
-                                     env=project.environment) for name in ("first", "second")]
+        add_light(registry, name, "1.0", f"answer = '{name}'\n")
+        light.list(f"{name}==1.0\n", f"{name}.txt")
+    running = [light.sandbox.start("run", *light.arguments(f"import {name}; print({name}.answer)", file=f"{name}.txt"),
+                                     env=light.environment) for name in ("first", "second")]
     assert [process.communicate()[0] for process in running] == [b"first\n", b"second\n"]
 
 
@@ -552,12 +581,19 @@ def far_registry(tmp_path):
         yield server
 
 
+def share_cache(project, name):
+    """One cache for all tests of a language, so that its toolchain is made ready once."""
+    project.cache = project.sandbox.directory / name
+    project.environment["SANDBOX_CACHE_DIR"] = str(project.cache)
+
+
 def test_a_module_of_go_is_installed(sandbox, place, far_registry):
     require_language(sandbox, "go")
     registries.add_go(far_registry, "example.test/sample", "v1.0.0", {
         "go.mod": "module example.test/sample\n\ngo 1.18\n",
         "sample.go": "package sample\n\nfunc Answer() int { return 42 }\n"})
     project = Project(sandbox, place, registries.go_environment(far_registry), "go", "go.mod")
+    share_cache(project, "go cache")
     project.list("module x\n\ngo 1.18\n\nrequire example.test/sample v1.0.0\n")
     code = 'package main\n\nimport (\n"fmt"\n"example.test/sample"\n)\n\nfunc main() { fmt.Println(sample.Answer()) }\n'
     assert project.run(code)["stdout"] == "42\n"
@@ -602,6 +638,7 @@ def test_the_registry_that_the_tool_is_set_to_serves(sandbox, place, language):
     certificates = {name: value for name, value in os.environ.items()
                     if name.startswith(("SSL_CERT", "NODE_EXTRA", "CARGO_HTTP", "PIP_", "NPM_CONFIG_REG", "GOPROXY"))}
     project = Project(sandbox, place, {**own, **certificates}, language, file)
+    share_cache(project, "go cache") if language == "go" else None
     project.list(text)
     result = project.run(code)
     if "no package registry can be reached" in (result["message"] or ""):
