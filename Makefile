@@ -15,7 +15,7 @@ all: ## build the program and the library in build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-test: test-tools language-tools vm-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine
+test: test-tools language-tools vm-tools client-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine
 	@tools/run-tests
 
 test-unit: ## the unit tests alone
@@ -44,13 +44,15 @@ lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint
 
 # Where QEMU or a toolchain cannot be installed, the tests that need it are skipped and say so.
-.PHONY: test-tools language-tools vm-tools
+.PHONY: test-tools language-tools vm-tools client-tools
 test-tools:
 	@tools/bootstrap build test
 language-tools:
 	@tools/bootstrap languages || true
 vm-tools:
 	@tools/bootstrap vm || true
+client-tools:
+	@tools/bootstrap clients || true
 
 format: test-tools ## write the sources as .clang-format says
 	@find src include tools examples bench tests/unit tests/fuzz -name '*.[ch]' -exec clang-format -i {} +

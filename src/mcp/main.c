@@ -199,12 +199,13 @@ static int settle_languages(struct server *server, struct error *err)
                 const char *name = tools_language(&all, server->languages.items[i], &unused);
 
                 json_decref(unused.content);
-                if (!name)
-                        return error_set(
-                                err, SBX_ELANGUAGE, "--languages: no such language '%s'",
-                                str_printable(server->languages.items[i], shown, sizeof(shown)));
-                if (strlist_add(&own, name) < 0)
-                        return error_set_nomem(err);
+                if (name && strlist_add(&own, name) == 0)
+                        continue;
+                strlist_done(&own);
+                str_printable(server->languages.items[i], shown, sizeof(shown));
+                return name ? error_set_nomem(err)
+                            : error_set(err, SBX_ELANGUAGE, "--languages: no such language '%s'",
+                                        shown);
         }
         strlist_done(&server->languages);
         server->languages = own;
@@ -241,14 +242,15 @@ static int set_up(struct server *server, const struct options *options, struct e
         return r < 0 ? r : scratch_open(server, options_value(options, "workspace-root"), err);
 }
 
-static void tear_down(struct server *server)
+static void server_done(struct server *server)
 {
-        calls_end(server);
-        sessions_end(server);
         sbx_engine_free(server->runs);
         sbx_engine_free(server->drivers);
+        sbx_policy_free(server->policy);
         scratch_close(server);
-        out_close(server->out, LAST_WORDS_MS);
+        strlist_done(&server->languages);
+        json_decref(server->known);
+        json_decref(server->tools);
 }
 
 static int mcp_main(const char *program, const struct options *options, struct error *err)
@@ -267,11 +269,14 @@ static int mcp_main(const char *program, const struct options *options, struct e
         if (r == 0 && !server.out)
                 r = error_set_nomem(err);
         if (r < 0) {
-                scratch_close(&server);
+                server_done(&server);
                 return r;
         }
         serve(&server, signal_fd);
-        tear_down(&server);
+        calls_end(&server);
+        sessions_end(&server);
+        server_done(&server);
+        out_close(server.out, LAST_WORDS_MS);
         /* Workers wait for work that does not come: they hold nothing, and end with the process. */
         _exit(0);
 }

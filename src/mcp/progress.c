@@ -58,6 +58,6 @@ void call_progress(struct call *call, const char *data, size_t length)
         call->progress_told = seconds;
         call->progress_ns = now;
         call->unheard.length -= whole;
-        if (call->unheard.length > 0) /* the beginning of a character */
+        if (call->unheard.data && call->unheard.length > 0) /* the beginning of a character */
                 memmove(call->unheard.data, call->unheard.data + whole, call->unheard.length);
 }
