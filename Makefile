@@ -70,8 +70,8 @@ bench: all ## the overhead on this machine, beside other sandboxes
 bench-check: all ## fails where a ratio is more than 30 % worse than in bench/baseline.json
 	@build/src/cli/sandbox bench --check bench/baseline.json
 
-test-fresh: ## the way from nothing, in a clean Debian in a folder (needs root)
-	@tools/fresh-machine-test
+test-fresh: ## the way from nothing, with all languages, in a clean Debian in a folder (needs root)
+	@tools/fresh-machine-test --languages
 
 install: all ## to PREFIX (/usr/local), under DESTDIR
 	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
