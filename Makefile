@@ -60,8 +60,9 @@ format: test-tools ## write the sources as .clang-format says
 fuzz: test-tools ## each fuzz target for FUZZ_SECONDS (60)
 	@tools/fuzz $(FUZZ_SECONDS)
 
-soak: test-tools all ## slow tests: kill -9 of the supervisor at random moments, many runs
+soak: test-tools all ## slow tests: kill -9 of the supervisor at random moments, 20,000 warm runs
 	@tools/soak
+	@tools/soak-warm
 
 bench: all ## the overhead on this machine, beside other sandboxes
 	@tools/bootstrap bench || true

@@ -97,6 +97,8 @@ typedef struct sbx_engine_options {
            several at once perhaps; must neither block nor call the engine. Or NULL. */
         void (*slot_handler)(const struct sbx_event *event, void *userdata);
         void *slot_userdata;
+        uint64_t warm_memory; /* bytes that all parked interpreters may take together; those
+                                 not asked for in the longest time give way; 0: 1 GiB */
 } sbx_engine_options;
 
 /* `options` may be NULL for the defaults. */
@@ -113,6 +115,7 @@ typedef struct sbx_stats {
         uint64_t failures; /* containers and interpreters that could not be made */
         unsigned ready;    /* containers now */
         unsigned parked;   /* interpreters now */
+        uint64_t memory;   /* bytes of those; estimated where no control group counts them */
 } sbx_stats;
 SBX_API int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err);
 
@@ -321,7 +324,8 @@ SBX_API int sbx_usage(sbx_execution *execution, sbx_usage_sample *usage, sbx_err
  * hold as ever. Before the first turn and within one the program may take the policy's timeout; a
  * turn that takes longer ends it. */
 SBX_API int sbx_request_set_turns(sbx_request *req, sbx_error **err);
-/* Both may be called from any thread. Call this before the program is given its task; 0: as long as the policy allows, never longer. */
+/* Both may be called from any thread. Call this before the program is given its task; 0: as long as
+ * the policy allows, never longer. */
 SBX_API int sbx_turn_begin(sbx_request *req, uint64_t timeout_ms, sbx_error **err);
 /* No time passes for the program until the next turn. What it computes all the same counts for the
  * turn before. */

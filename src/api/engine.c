@@ -33,6 +33,7 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                                          .max_runs = given.max_runs,
                                          .warm_slots = given.warm_slots,
                                          .warm_idle_ms = given.warm_idle_ms,
+                                         .warm_memory = given.warm_memory,
                                          .warm_waits = given.warm_waits,
                                          .keeper_path = given.keeper_path,
                                          .early_start = given.early_start,
@@ -94,8 +95,8 @@ int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err)
         if (!engine || !stats)
                 return api_fail_null("sbx_engine_stats", err);
         now = engine_stats(&engine->engine);
-        all = (sbx_stats){ stats->size, now.hatched,  now.forked, now.missed,
-                           now.ended,   now.failures, now.ready,  now.parked };
+        all = (sbx_stats){ stats->size,  now.hatched, now.forked, now.missed, now.ended,
+                           now.failures, now.ready,   now.parked, now.memory };
         memcpy(stats, &all, stats->size < sizeof(all) ? stats->size : sizeof(all));
         return 0;
 }

@@ -57,6 +57,7 @@ struct engine_options {
         unsigned max_runs;       /* 0: the default */
         unsigned warm_slots;     /* containers kept ready for each kind of run; 0: none */
         uint64_t warm_idle_ms;   /* for so long without a run of the kind; 0: the default */
+        uint64_t warm_memory;    /* bytes of all parked interpreters together; 0: the default */
         bool warm_waits;         /* a run waits for one: for tests */
         const char *keeper_path; /* of a keeper's socket; NULL: nothing is borrowed */
         bool early_start;        /* a run follows at once: the helper starts beside our own start */
@@ -73,6 +74,7 @@ struct engine_stats {
         uint64_t ended;         /* containers that a run left other than it found them */
         uint64_t failures;      /* containers and interpreters that could not be made */
         unsigned ready, parked; /* now */
+        uint64_t memory;        /* of the parked interpreters, in bytes */
 };
 
 /* What a run uses; ENGINE_UNKNOWN where that is not known. */

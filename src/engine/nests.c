@@ -10,14 +10,22 @@
 #include <string.h>
 #include <time.h>
 
-enum { KINDS_MAX = 16, PER_KIND_MAX = 16, PARK_START_MS = 30000, LOOK_SECONDS = 5 };
-static const struct cgroup_limits park_limits = { UINT64_C(2) << 30, 64, 1000 };
+enum {
+        KINDS_MAX = 16,
+        PER_KIND_MAX = 16,
+        DOOMED_MAX = KINDS_MAX * (PER_KIND_MAX + 1),
+        LOOK_SECONDS = 5,
+        IDLE_MS_DEFAULT = 600000,
+};
+#define MEMORY_DEFAULT (UINT64_C(1) << 30)
+#define PARK_GUESS     (UINT64_C(32) << 20) /* of an interpreter whose memory nobody counts */
 
 /* One kind of run, the nests that wait for it, and its interpreter. */
 struct stock {
         struct nest_kind kind;
         struct nest *idle[PER_KIND_MAX]; /* owned */
         unsigned idle_count;
+        unsigned lent;     /* nests that runs have */
         unsigned missing;  /* nests that are to be built */
         struct park *park; /* owned, or NULL */
         unsigned park_users;
@@ -33,7 +41,8 @@ struct nests {
         uint64_t started_ns;
         unsigned per_kind;
         uint64_t idle_ns;
-        bool waits; /* a run waits until there is one: for tests */
+        uint64_t memory_most; /* of all interpreters together */
+        bool waits;           /* a run waits until there is one: for tests */
         pthread_mutex_t lock;
         pthread_cond_t changed, built;
         pthread_t builder;
@@ -41,6 +50,12 @@ struct nests {
         bool ending;
         struct stock stocks[KINDS_MAX];
         unsigned stock_count;
+        struct doomed { /* what the builder is to end; both owned, one of them NULL */
+                struct nest *nest;
+                struct park *park;
+                const char *event;
+        } doomed[DOOMED_MAX];
+        unsigned doomed_count;
         struct engine_stats stats;
 };
 
@@ -67,75 +82,6 @@ const char *lodging_slot(const struct lodging *lodging)
 
 /* ---- building, on a thread of its own ---- */
 
-static int decode(const struct strbuf *bytes, struct plan *ret_plan, void **ret_arena)
-{
-        size_t size = plan_arena_size(bytes->length);
-
-        *ret_arena = mem_alloc(size);
-        return *ret_arena && !plan_decode(bytes->data, bytes->length, *ret_arena, size, ret_plan)
-                       ? 0
-                       : -1;
-}
-
-static struct backend_host host_of(struct engine *engine)
-{
-        struct backend_host host = { .init_path = engine->init_path, .site = &engine->site };
-
-        (void)pthread_mutex_lock(&engine->lock);
-        host.number = engine->next_number++;
-        (void)pthread_mutex_unlock(&engine->lock);
-        return host;
-}
-
-static void end_nest(struct nest *nest)
-{
-        nest_end(nest);
-        mem_free(nest);
-}
-
-static void end_park(struct park *park)
-{
-        park_end(park);
-        mem_free(park);
-}
-
-static struct nest *build_nest(struct engine *engine, const struct strbuf *bytes,
-                               const struct cgroup_limits *limits)
-{
-        struct backend_host host = host_of(engine);
-        struct nest *nest = mem_alloc(sizeof(*nest));
-        AUTO_FREE void *arena = NULL;
-        struct plan plan;
-
-        if (!nest || decode(bytes, &plan, &arena) < 0 ||
-            nest_start(&backend_container, &host, &plan, limits, nest, NULL) < 0) {
-                mem_free(nest);
-                return NULL;
-        }
-        if (nest_wait(nest) == 0)
-                return nest;
-        end_nest(nest);
-        return NULL;
-}
-
-static struct park *build_park(struct engine *engine, const struct strbuf *bytes)
-{
-        struct backend_host host = host_of(engine);
-        struct park *park = mem_alloc(sizeof(*park));
-        AUTO_FREE void *arena = NULL;
-        struct plan plan;
-
-        if (!park || decode(bytes, &plan, &arena) < 0 ||
-            park_start(&host, &plan, &park_limits, park, NULL) < 0) {
-                mem_free(park);
-                return NULL;
-        }
-        if (park_wait(park, PARK_START_MS) == 0)
-                return park;
-        end_park(park);
-        return NULL;
-}
-
 /* Both are called with the lock, which is let go while something is built. The bytes of a kind stay
  * as they are while its stock is there. */
 static void add_nest(struct nests *nests, struct stock *stock)
@@ -145,7 +91,7 @@ static void add_nest(struct nests *nests, struct stock *stock)
         stock->missing--;
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
-        nest = build_nest(nests->engine, &stock->kind.nest_plan, &stock->kind.limits);
+        nest = nest_build(nests->engine, &stock->kind.nest_plan, &stock->kind.limits);
         nests_tell(nests, nest ? "slot.made" : "slot.failed", container_slot);
         (void)pthread_mutex_lock(&nests->lock);
         stock->is_building = false;
@@ -162,7 +108,7 @@ static void add_park(struct nests *nests, struct stock *stock)
         stock->wants_park = false;
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
-        park = build_park(nests->engine, &stock->kind.park_plan);
+        park = park_build(nests->engine, &stock->kind.park_plan);
         nests_tell(nests, park ? "slot.made" : "slot.failed", interpreter_slot);
         (void)pthread_mutex_lock(&nests->lock);
         stock->is_building = false;
@@ -186,29 +132,105 @@ static bool park_is_dead(const struct park *park)
         return poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR));
 }
 
-/* Ends what nobody wanted for a while, and interpreters that died; those are parked anew. */
+/* Ending takes a while: it is left to the builder, who lets go of the lock for it. */
+static void doom(struct nests *nests, struct nest *nest, struct park *park, const char *event)
+{
+        nests->doomed[nests->doomed_count++] = (struct doomed){ nest, park, event };
+}
+
+/* Everything that waits in a stock. */
+static void doom_stock(struct nests *nests, struct stock *stock)
+{
+        while (stock->idle_count > 0 && nests->doomed_count < DOOMED_MAX)
+                doom(nests, stock->idle[--stock->idle_count], NULL, "slot.ended");
+        if (stock->park && stock->park_users == 0 && nests->doomed_count < DOOMED_MAX) {
+                doom(nests, NULL, stock->park, "slot.ended");
+                stock->park = NULL;
+        }
+}
+
+/* What nobody wanted for a while, and interpreters that died; those are parked anew. */
 static void look_after(struct nests *nests)
 {
         uint64_t now = clock_now_ns();
 
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
-                bool unwanted = now - stock->used_ns > nests->idle_ns;
 
-                while (unwanted && stock->idle_count > 0) {
-                        end_nest(stock->idle[--stock->idle_count]);
-                        nests_tell(nests, "slot.ended", container_slot);
-                }
-                if (!stock->park || stock->park_users > 0)
-                        continue;
-                if (!unwanted && park_is_dead(stock->park))
+                if (now - stock->used_ns > nests->idle_ns) {
+                        doom_stock(nests, stock);
+                } else if (stock->park && stock->park_users == 0 && park_is_dead(stock->park) &&
+                           nests->doomed_count < DOOMED_MAX) {
+                        doom(nests, NULL, stock->park, "slot.died");
+                        stock->park = NULL;
                         stock->wants_park = true;
-                else if (!unwanted)
-                        continue;
-                nests_tell(nests, unwanted ? "slot.ended" : "slot.died", interpreter_slot);
-                end_park(stock->park);
-                stock->park = NULL;
+                }
         }
+}
+
+/* With the lock, which is let go while something is ended. */
+static void end_doomed(struct nests *nests)
+{
+        while (nests->doomed_count > 0) {
+                struct doomed doomed = nests->doomed[--nests->doomed_count];
+
+                (void)pthread_mutex_unlock(&nests->lock);
+                if (doomed.nest)
+                        nest_drop(doomed.nest);
+                if (doomed.park)
+                        park_drop(doomed.park);
+                nests_tell(nests, doomed.event, doomed.nest ? container_slot : interpreter_slot);
+                (void)pthread_mutex_lock(&nests->lock);
+        }
+}
+
+/* ---- room for all ---- */
+
+/* The stock that was asked for longest ago, before `before_ns`, of those that nobody uses now; or
+ * NULL. */
+static struct stock *oldest_at_rest(struct nests *nests, uint64_t before_ns, bool with_park)
+{
+        struct stock *oldest = NULL;
+
+        for (unsigned i = 0; i < nests->stock_count; i++) {
+                struct stock *stock = &nests->stocks[i];
+
+                if (stock->lent == 0 && stock->park_users == 0 && !stock->is_building &&
+                    (stock->park || !with_park) && stock->used_ns < before_ns) {
+                        oldest = stock;
+                        before_ns = stock->used_ns;
+                }
+        }
+        return oldest;
+}
+
+static uint64_t memory_of(const struct nests *nests)
+{
+        uint64_t memory = 0;
+
+        for (unsigned i = 0; i < nests->stock_count; i++) {
+                const struct park *park = nests->stocks[i].park;
+
+                if (park)
+                        memory += park->run.group.dir_fds[CGROUP_MEMORY] >= 0
+                                          ? cgroup_memory_now(&park->run.group)
+                                          : PARK_GUESS;
+        }
+        return memory;
+}
+
+/* Whether one more interpreter may be parked, if need be at the cost of one that was not asked for
+ * in a longer time. */
+static bool make_room(struct nests *nests, const struct stock *stock)
+{
+        while (memory_of(nests) + PARK_GUESS > nests->memory_most) {
+                struct stock *oldest = oldest_at_rest(nests, stock->used_ns, true);
+
+                if (!oldest)
+                        return false;
+                doom_stock(nests, oldest);
+        }
+        return true;
 }
 
 static void *builder_main(void *argument)
@@ -222,16 +244,20 @@ static void *builder_main(void *argument)
 
                 if (stock && stock->missing > 0)
                         add_nest(nests, stock);
-                else if (stock)
+                else if (stock && make_room(nests, stock))
                         add_park(nests, stock);
+                else if (stock)
+                        stock->wants_park = false;
+                end_doomed(nests);
                 if (stock) {
                         (void)pthread_cond_broadcast(&nests->built);
                         continue;
                 }
                 look_after(nests);
-                if (stock_to_fill(nests))
+                end_doomed(nests);
+                if (nests->ending || stock_to_fill(nests))
                         continue;
-                (void)clock_gettime(CLOCK_REALTIME, &until);
+                (void)clock_gettime(CLOCK_MONOTONIC, &until);
                 until.tv_sec += LOOK_SECONDS;
                 (void)pthread_cond_timedwait(&nests->changed, &nests->lock, &until);
         }
@@ -256,28 +282,39 @@ static void copy(struct strbuf *to, const struct strbuf *from)
 
 static struct stock *add_stock(struct nests *nests, const struct nest_kind *kind)
 {
-        struct stock *stock = &nests->stocks[nests->stock_count];
+        bool is_full = nests->stock_count == KINDS_MAX;
+        struct stock *stock = is_full ? oldest_at_rest(nests, UINT64_MAX, false)
+                                      : &nests->stocks[nests->stock_count];
 
-        if (nests->stock_count == KINDS_MAX)
-                return NULL; /* the rest go without */
+        if (!stock)
+                return NULL; /* all are in use: the rest go without */
+        if (is_full) {
+                doom_stock(nests, stock);
+                if (stock->idle_count > 0 || stock->park)
+                        return NULL;
+                nest_kind_done(&stock->kind);
+        }
         *stock = (struct stock){ .kind.limits = kind->limits };
         memcpy(stock->kind.name, kind->name, sizeof(kind->name));
         copy(&stock->kind.nest_plan, &kind->nest_plan);
         copy(&stock->kind.park_plan, &kind->park_plan);
         if (stock->kind.nest_plan.failed || stock->kind.park_plan.failed) {
                 nest_kind_done(&stock->kind);
+                stock->kind.name[0] = '\0'; /* nobody asks for that */
                 return NULL;
         }
-        nests->stock_count++;
+        nests->stock_count += !is_full;
         return stock;
 }
 
-/* As many as there are runs at once, up to the maximum; the interpreter comes with the first. */
+/* One is always ready beside those that runs have, up to the maximum, so that the next run need not
+ * miss it first; the interpreter comes with the first. */
 static void order_missing(struct nests *nests, struct stock *stock)
 {
+        unsigned spare = stock->idle_count + stock->missing + stock->is_building;
+
         stock->used_ns = clock_now_ns();
-        if (stock->idle_count + stock->missing + stock->is_building < nests->per_kind &&
-            stock->idle_count == 0)
+        if (spare == 0 && stock->lent < nests->per_kind)
                 stock->missing++;
         if (stock->kind.park_plan.length > 0 && !stock->park && !stock->is_building)
                 stock->wants_park = true;
@@ -297,11 +334,13 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
                                          .park = has_park ? stock->park : NULL,
                                          .place = stock,
                                          .connection = -1 };
+        stock->lent++;
         if (has_park) {
                 stock->park_users++;
                 nests->stats.forked++;
         }
         nests->stats.hatched++;
+        order_missing(nests, stock);
         return true;
 }
 
@@ -333,9 +372,11 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         struct nest *nest = lodging->nest;
 
         (void)pthread_mutex_lock(&nests->lock);
+        stock->lent--;
         if (lodging->park)
                 stock->park_users--;
-        if (clean && stock->idle_count + stock->missing + stock->is_building < nests->per_kind) {
+        if (clean && stock->idle_count + stock->lent + stock->missing + stock->is_building <
+                             nests->per_kind) {
                 stock->idle[stock->idle_count++] = nest;
                 nest = NULL;
         } else if (!clean) {
@@ -345,7 +386,7 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         (void)pthread_mutex_unlock(&nests->lock);
         if (!nest)
                 return;
-        end_nest(nest);
+        nest_drop(nest);
         nests_tell(nests, "slot.ended", container_slot);
 }
 
@@ -362,6 +403,7 @@ struct engine_stats engine_stats(struct engine *engine)
                 stats.ready += nests->stocks[i].idle_count;
                 stats.parked += nests->stocks[i].park != NULL;
         }
+        stats.memory = memory_of(nests);
         (void)pthread_mutex_unlock(&nests->lock);
         return stats;
 }
@@ -369,6 +411,7 @@ struct engine_stats engine_stats(struct engine *engine)
 struct nests *nests_new(struct engine *engine, const struct engine_options *options)
 {
         struct nests *nests = mem_alloc(sizeof(*nests));
+        pthread_condattr_t attributes;
 
         if (!nests)
                 return NULL;
@@ -377,10 +420,16 @@ struct nests *nests_new(struct engine *engine, const struct engine_options *opti
         nests->event_context = options->slot_context;
         nests->started_ns = clock_now_ns();
         nests->per_kind = options->warm_slots < PER_KIND_MAX ? options->warm_slots : PER_KIND_MAX;
-        nests->idle_ns = (options->warm_idle_ms ? options->warm_idle_ms : 600000) * 1000000;
+        nests->idle_ns =
+                (options->warm_idle_ms ? options->warm_idle_ms : IDLE_MS_DEFAULT) * 1000000;
+        nests->memory_most = options->warm_memory ? options->warm_memory : MEMORY_DEFAULT;
         nests->waits = options->warm_waits;
         (void)pthread_mutex_init(&nests->lock, NULL); /* cannot fail with default attributes */
-        (void)pthread_cond_init(&nests->changed, NULL);
+        /* A clock that is set must not put off what is due. */
+        (void)pthread_condattr_init(&attributes);
+        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        (void)pthread_cond_init(&nests->changed, &attributes);
+        (void)pthread_condattr_destroy(&attributes);
         (void)pthread_cond_init(&nests->built, NULL);
         return nests;
 }
@@ -395,19 +444,16 @@ void nests_free(struct nests *nests)
         (void)pthread_mutex_unlock(&nests->lock);
         if (nests->has_builder)
                 (void)pthread_join(nests->builder, NULL);
+        (void)pthread_mutex_lock(&nests->lock);
+        end_doomed(nests);
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 
-                while (stock->idle_count > 0) {
-                        end_nest(stock->idle[--stock->idle_count]);
-                        nests_tell(nests, "slot.ended", container_slot);
-                }
-                if (stock->park) {
-                        end_park(stock->park);
-                        nests_tell(nests, "slot.ended", interpreter_slot);
-                }
+                doom_stock(nests, stock);
+                end_doomed(nests);
                 nest_kind_done(&stock->kind);
         }
+        (void)pthread_mutex_unlock(&nests->lock);
         (void)pthread_cond_destroy(&nests->built);
         (void)pthread_cond_destroy(&nests->changed);
         (void)pthread_mutex_destroy(&nests->lock);

@@ -30,6 +30,14 @@ int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
                    struct nest_kind *ret_kind);
 void nest_kind_done(struct nest_kind *kind);
 
+/* nest_build.c: by the encoded plans; NULL where it did not come about. What was built is dropped,
+ * not freed. */
+struct nest *nest_build(struct engine *engine, const struct strbuf *plan,
+                        const struct cgroup_limits *limits);
+struct park *park_build(struct engine *engine, const struct strbuf *plan);
+void nest_drop(struct nest *nest);
+void park_drop(struct park *park);
+
 /* A nest that a run has for itself, until it is given back. */
 struct lodging {
         struct nest *nest;

@@ -24,6 +24,7 @@
 enum {
         NPROC_SLACK = 4,
         NPROC_KEEPER = 1,
+        NEST_SETUP_MS = 5000, /* a nest that takes longer is broken: the run goes without */
         NPROC_FEW = 8, /* up to here we are asked: that all are there does not mean a refusal */
 };
 
@@ -337,6 +338,12 @@ static int tell(struct passage *passage, const struct step_order *order, const s
         return r;
 }
 
+/* Of a program that was never executed: a part of ours refused, died, or does not answer. */
+static bool is_our_failure(enum outcome outcome)
+{
+        return outcome == OUTCOME_REFUSED || outcome == OUTCOME_INTERNAL_ERROR;
+}
+
 static int start_and_watch(struct passage *passage, const struct step_order *order,
                            const struct step_files *files, struct plan_draft *draft,
                            struct error *err)
@@ -358,10 +365,11 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 attempt.input.file_fds[attempt.input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, &watch); /* the clock of the step starts here */
         watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
+        watch.setup_ms = NEST_SETUP_MS;
         if (take_nest(passage, &attempt, draft) &&
             start_in_nest(passage, &attempt, plan, err) == 0) {
                 r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
-                if (attempt.run.is_ready || order->outcome->outcome != OUTCOME_REFUSED) {
+                if (attempt.run.is_ready || !is_our_failure(order->outcome->outcome)) {
                         r = r == 0 ? tell(passage, order, plan, &attempt.run, err) : r;
                         finish(passage, &attempt);
                         return r;
@@ -371,6 +379,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 order_monitor(passage, order, &watch);
                 watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
         }
+        watch.setup_ms = 0;
         r = start_cold(passage, &attempt, plan, err);
         if (r < 0)
                 return r;

@@ -278,7 +278,8 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
                 }
         }
         was_pending = hold_sigpipe(&before);
-        watch.setup_end_ns = order->started_ns + MONITOR_SETUP_MS * ns_per_ms;
+        watch.setup_end_ns = order->started_ns +
+                             (order->setup_ms ? order->setup_ms : MONITOR_SETUP_MS) * ns_per_ms;
         watch.sums_memory = run->group.dir_fds[CGROUP_MEMORY] < 0;
         watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0;
         watch.stdin_done = order->stdin_fd < 0 && order->stdin_length == 0;

@@ -75,6 +75,7 @@ struct monitor_order {
         uint64_t counted_before; /* what they held before the run */
         bool counts_workspace;   /* the run's own workspace is the host's too, and new */
         uint64_t started_ns;     /* when the step began */
+        uint64_t setup_ms;       /* the program must be executed within; 0: the default */
         const char *proc_root;   /* local runs: "/proc" */
         struct monitor_listener listener;
         uint64_t interval_ms;      /* between two calls of its `usage` */

@@ -1,5 +1,5 @@
 /*
- * deny_syscall NAME EPERM|ENOSYS PROGRAM [ARGUMENT...]
+ * deny_syscall NAME EPERM|ENOSYS|EAGAIN PROGRAM [ARGUMENT...]
  *
  * Runs a program to which one system call always fails: a machine that lacks it, or forbids it. The
  * filter is inherited by everything the program starts. Where the caller may, it is installed without
@@ -22,7 +22,7 @@ static const struct {
         unsigned number;
 } calls[] = {
 #define CALL(name) { #name, SYS_##name },
-        CALL(clone3) CALL(mount) CALL(open_tree) CALL(move_mount) CALL(mount_setattr)
+        CALL(clone) CALL(setns) CALL(clone3) CALL(mount) CALL(open_tree) CALL(move_mount) CALL(mount_setattr)
         CALL(pivot_root) CALL(umount2) CALL(sethostname) CALL(setsid) CALL(unshare)
         CALL(capset) CALL(setresuid) CALL(setresgid) CALL(setgroups)
         CALL(landlock_create_ruleset) CALL(landlock_add_rule) CALL(landlock_restrict_self)
@@ -63,15 +63,29 @@ static int deny(unsigned number, unsigned error)
                        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
+static int find_error(const char *name)
+{
+        static const struct {
+                const char *name;
+                int number;
+        } errors[] = { { "EPERM", EPERM }, { "ENOSYS", ENOSYS }, { "EAGAIN", EAGAIN } };
+
+        for (unsigned i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+                if (strcmp(errors[i].name, name) == 0)
+                        return errors[i].number;
+        return 0;
+}
+
 int main(int argc, char **argv)
 {
         int number = argc > 3 ? find_number(argv[1]) : -1;
+        int error = argc > 3 ? find_error(argv[2]) : 0;
 
-        if (number < 0 || (strcmp(argv[2], "EPERM") != 0 && strcmp(argv[2], "ENOSYS") != 0)) {
+        if (number < 0 || error == 0) {
                 (void)fprintf(stderr, "deny_syscall: usage, or no such call here\n");
                 return 77; /* skipped: this architecture does not have it */
         }
-        if (deny((unsigned)number, strcmp(argv[2], "EPERM") == 0 ? EPERM : ENOSYS) < 0) {
+        if (deny((unsigned)number, error) < 0) {
                 perror("deny_syscall: filter");
                 return 1;
         }

@@ -1,0 +1,76 @@
+/* Nests and parked interpreters, made and ended. Both take a while: no lock is held here. */
+#include "engine/nests.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { PARK_START_MS = 30000 };
+static const struct cgroup_limits park_limits = { UINT64_C(2) << 30, 64, 1000 };
+
+static int decode(const struct strbuf *bytes, struct plan *ret_plan, void **ret_arena)
+{
+        size_t size = plan_arena_size(bytes->length);
+
+        *ret_arena = mem_alloc(size);
+        return *ret_arena && !plan_decode(bytes->data, bytes->length, *ret_arena, size, ret_plan)
+                       ? 0
+                       : -1;
+}
+
+static struct backend_host host_of(struct engine *engine)
+{
+        struct backend_host host = { .init_path = engine->init_path, .site = &engine->site };
+
+        (void)pthread_mutex_lock(&engine->lock);
+        host.number = engine->next_number++;
+        (void)pthread_mutex_unlock(&engine->lock);
+        return host;
+}
+
+void nest_drop(struct nest *nest)
+{
+        nest_end(nest);
+        mem_free(nest);
+}
+
+void park_drop(struct park *park)
+{
+        park_end(park);
+        mem_free(park);
+}
+
+struct nest *nest_build(struct engine *engine, const struct strbuf *bytes,
+                        const struct cgroup_limits *limits)
+{
+        struct backend_host host = host_of(engine);
+        struct nest *nest = mem_alloc(sizeof(*nest));
+        AUTO_FREE void *arena = NULL;
+        struct plan plan;
+
+        if (!nest || decode(bytes, &plan, &arena) < 0 ||
+            nest_start(&backend_container, &host, &plan, limits, nest, NULL) < 0) {
+                mem_free(nest);
+                return NULL;
+        }
+        if (nest_wait(nest) == 0)
+                return nest;
+        nest_drop(nest);
+        return NULL;
+}
+
+struct park *park_build(struct engine *engine, const struct strbuf *bytes)
+{
+        struct backend_host host = host_of(engine);
+        struct park *park = mem_alloc(sizeof(*park));
+        AUTO_FREE void *arena = NULL;
+        struct plan plan;
+
+        if (!park || decode(bytes, &plan, &arena) < 0 ||
+            park_start(&host, &plan, &park_limits, park, NULL) < 0) {
+                mem_free(park);
+                return NULL;
+        }
+        if (park_wait(park, PARK_START_MS) == 0)
+                return park;
+        park_drop(park);
+        return NULL;
+}
