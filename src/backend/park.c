@@ -10,7 +10,15 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-/* What the interpreter and its modules write when they start goes with it. */
+static bool loads_modules(const struct plan *plan)
+{
+        for (uint32_t i = 0; i < plan->environment_count; i++)
+                if (str_has_prefix(plan->environment[i], PARK_PRELOAD "="))
+                        return true;
+        return false;
+}
+
+/* What modules write when they are loaded goes with the interpreter. */
 static int make_home(struct park *park, struct plan *plan, struct error *err)
 {
         static const char *const names[] = { "HOME=", "TMPDIR=" };
@@ -50,17 +58,27 @@ static int start(const struct backend_host *host, struct plan *plan,
         return r;
 }
 
+/* Gone already, unless the helper was killed. */
+static void remove_home(const struct park *park)
+{
+        if (park->home[0])
+                (void)tree_remove(park->home);
+}
+
 int park_start(const struct backend_host *host, struct plan *plan,
                const struct cgroup_limits *limits, struct park *park, struct error *err)
 {
-        int r = make_home(park, plan, err);
+        int r = 0;
 
+        park->home[0] = '\0';
+        if (loads_modules(plan))
+                r = make_home(park, plan, err);
         if (r < 0)
                 return r;
         plan->park = 1;
         r = start(host, plan, limits, park, err);
         if (r < 0)
-                (void)tree_remove(park->home);
+                remove_home(park);
         return r;
 }
 
@@ -82,4 +100,5 @@ void park_end(struct park *park)
         run_kill(&park->run);
         run_finish(&park->run);
         run_close(&park->run);
+        remove_home(park);
 }
