@@ -3,10 +3,13 @@
  *
  * Runs once, when the project is built, on the architecture it is built for: libseccomp turns the
  * rules below into BPF, which is embedded, so that a run neither links libseccomp nor spends time
- * on it. Four filters come out: filter_main, which every guest gets; filter_pinned, added where the
- * CPU share is held by affinity, which must then not be changed; filter_forks, added where no
- * control group counts processes, which asks the monitor about each new one; and filter_shared,
- * added where the guest writes into a directory of the host's.
+ * on it. Several filters come out: filter_main, which every guest gets; filter_pinned, added where
+ * the CPU share is held by affinity, which must then not be changed; filter_forks, added where no
+ * control group counts processes, which asks the monitor about each new one; filter_shared, added
+ * where the guest writes into a directory of the host's; filter_network, filter_network_forks and
+ * filter_network_threads, one of which is added where the supervisor makes the guest's connections,
+ * the latter where it is asked about processes or threads too (a process can have one such
+ * listener); and filter_sockets, which goes with them.
  *
  * The form: what is allowed is listed; the rest is ENOSYS; known dangers are EPERM; a foreign
  * architecture (32-bit or x32 calls from 64-bit code) ends the process, and is checked first.
@@ -82,6 +85,62 @@ static const uint64_t allowed_node_types[] = { 0, S_IFREG, S_IFIFO, S_IFSOCK };
 
 /* clone3 is not there at all. */
 static const char *const fork_calls[] = { "clone", "fork", "vfork" };
+
+/* Calls by which a socket gets an address. On sendto only where there is one; sendmsg's is behind a
+ * pointer and leads no further. */
+static const char *const address_calls[] = { "connect", "bind", "listen" };
+
+/* What a guest could do with a socket that the supervisor connected for it: reach others (TCP fast
+ * open, routes through others, another device, protocols on top), have the host join groups or keep
+ * flow labels, or leave the pace that it was given. */
+static const struct {
+        int level, option, answer; /* the numbers are the same everywhere */
+} refused_options[] = {
+        { 6, 23, ENOPROTOOPT }, /* TCP_FASTOPEN */
+        { 6, 30, ENOPROTOOPT }, /* TCP_FASTOPEN_CONNECT */
+        { 6, 31, ENOPROTOOPT }, /* TCP_ULP */
+        { 6, 33, ENOPROTOOPT }, /* TCP_FASTOPEN_KEY */
+        { 6, 34, ENOPROTOOPT }, /* TCP_FASTOPEN_NO_COOKIE */
+        { 1, 25, EPERM },       /* SO_BINDTODEVICE */
+        { 1, 47, ENOPROTOOPT }, /* SO_MAX_PACING_RATE */
+        { 1, 62, EPERM },       /* SO_BINDTOIFINDEX */
+        { 0, 4, EPERM },        /* IP_OPTIONS */
+        { 0, 35, EPERM },       /* IP_ADD_MEMBERSHIP */
+        { 0, 39, EPERM },       /* IP_ADD_SOURCE_MEMBERSHIP */
+        { 0, 42, EPERM },       /* MCAST_JOIN_GROUP */
+        { 0, 46, EPERM },       /* MCAST_JOIN_SOURCE_GROUP */
+        { 0, 48, EPERM },       /* MCAST_MSFILTER */
+        { 0, 50, EPERM },       /* IP_UNICAST_IF */
+        { 41, 3, EPERM },       /* IPV6_2292HOPOPTS */
+        { 41, 4, EPERM },       /* IPV6_2292DSTOPTS */
+        { 41, 5, EPERM },       /* IPV6_2292RTHDR */
+        { 41, 6, EPERM },       /* IPV6_2292PKTOPTIONS */
+        { 41, 20, EPERM },      /* IPV6_ADD_MEMBERSHIP */
+        { 41, 27, EPERM },      /* IPV6_JOIN_ANYCAST */
+        { 41, 32, EPERM },      /* IPV6_FLOWLABEL_MGR */
+        { 41, 42, EPERM },      /* MCAST_JOIN_GROUP */
+        { 41, 46, EPERM },      /* MCAST_JOIN_SOURCE_GROUP */
+        { 41, 48, EPERM },      /* MCAST_MSFILTER */
+        { 41, 50, EPERM },      /* IPV6_PKTINFO */
+        { 41, 54, EPERM },      /* IPV6_HOPOPTS */
+        { 41, 55, EPERM },      /* IPV6_RTHDRDSTOPTS */
+        { 41, 57, EPERM },      /* IPV6_RTHDR */
+        { 41, 59, EPERM },      /* IPV6_DSTOPTS */
+        { 41, 76, EPERM },      /* IPV6_UNICAST_IF */
+};
+
+/* Questions about interfaces: a socket of the supervisor's namespace would tell of the host's. */
+static const uint64_t interface_ioctls[] = { 0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8933 };
+
+/* The argument with the flags of each way to send. */
+static const struct {
+        const char *name;
+        unsigned flags;
+} send_calls[] = { { "sendto", 3 }, { "sendmsg", 2 }, { "sendmmsg", 3 } };
+
+#ifndef MSG_FASTOPEN
+#define MSG_FASTOPEN 0x20000000
+#endif
 
 static void must(int r, const char *what)
 {
@@ -173,6 +232,49 @@ static void refuse_set_id_bits(scmp_filter_ctx ctx)
                 }
         /* Its mode is behind a pointer that a filter cannot follow. */
         add(ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
+}
+
+static void ask_about_addresses(scmp_filter_ctx ctx)
+{
+        for (size_t i = 0; i < sizeof(address_calls) / sizeof(address_calls[0]); i++)
+                add(ctx, SCMP_ACT_NOTIFY, address_calls[i], 0, NULL);
+        add_one(ctx, SCMP_ACT_NOTIFY, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
+}
+
+static void ask_about_forks(scmp_filter_ctx ctx)
+{
+        for (size_t i = 0; i < sizeof(fork_calls) / sizeof(fork_calls[0]); i++)
+                add(ctx, SCMP_ACT_NOTIFY, fork_calls[i], 0, NULL);
+}
+
+static void ask_about_threads(scmp_filter_ctx ctx)
+{
+        add_one(ctx, SCMP_ACT_NOTIFY, "clone",
+                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+}
+
+static void guard_sockets(scmp_filter_ctx ctx)
+{
+        for (size_t i = 0; i < sizeof(send_calls) / sizeof(send_calls[0]); i++)
+                add_one(ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), send_calls[i].name,
+                        SCMP_CMP(send_calls[i].flags, SCMP_CMP_MASKED_EQ, MSG_FASTOPEN,
+                                 MSG_FASTOPEN));
+        for (size_t i = 0; i < sizeof(refused_options) / sizeof(refused_options[0]); i++) {
+                struct scmp_arg_cmp args[] = {
+                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, (uint64_t)refused_options[i].level),
+                        SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff,
+                                (uint64_t)refused_options[i].option),
+                };
+
+                add(ctx, SCMP_ACT_ERRNO((unsigned)refused_options[i].answer), "setsockopt", 2,
+                    args);
+        }
+        for (size_t i = 0; i < sizeof(interface_ioctls) / sizeof(interface_ioctls[0]); i++)
+                add_one(ctx, SCMP_ACT_ERRNO(EPERM), "ioctl",
+                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, interface_ioctls[i]));
+        /* The supervisor counts on it that a process without threads alone has its descriptors. */
+        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "clone",
+                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES | CLONE_THREAD, CLONE_FILES));
 }
 
 static void add_conditional(scmp_filter_ctx ctx)
@@ -290,14 +392,30 @@ int main(int argc, char **argv)
         print_filter(ctx, "filter_pinned", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);
-        for (size_t i = 0; i < sizeof(fork_calls) / sizeof(fork_calls[0]); i++)
-                add(ctx, SCMP_ACT_NOTIFY, fork_calls[i], 0, NULL);
+        ask_about_forks(ctx);
         print_filter(ctx, "filter_forks", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);
-        add_one(ctx, SCMP_ACT_NOTIFY, "clone",
-                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+        ask_about_threads(ctx);
         print_filter(ctx, "filter_threads", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        ask_about_addresses(ctx);
+        print_filter(ctx, "filter_network", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        ask_about_addresses(ctx);
+        ask_about_forks(ctx);
+        print_filter(ctx, "filter_network_forks", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        ask_about_addresses(ctx);
+        ask_about_threads(ctx);
+        print_filter(ctx, "filter_network_threads", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        guard_sockets(ctx);
+        print_filter(ctx, "filter_sockets", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);
         refuse_set_id_bits(ctx);

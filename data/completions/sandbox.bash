@@ -66,7 +66,7 @@ _sandbox() {
         local commands="run check languages templates policy history top doctor bench keeper mcp help"
         local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check --rules --trusted
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
-                --fuel --network --allow-dns --allow --volume --workspace --env --backend --fallback --enforcement
+                --fuel --network --allow-dns --allow --deny --volume --workspace --env --backend --fallback --enforcement
                 --policy --sealed --no-warm --output --json --text --name --no-record --log --quiet --verbose --help
                 -l -c -f -t -m -e -o -q -v -h"
 

@@ -28,6 +28,12 @@ static void describe(const struct run *run, const struct plan *plan, struct resu
         if (plan->network == PLAN_NETWORK_HOST)
                 asked &= ~PROTECTION_BIT(NETWORK);
         backend_describe_seen(run, asked, result);
+        if (plan->network == PLAN_NETWORK_ASKED &&
+            result->protections[PROTECTION_NETWORK].state == STATE_ENFORCED)
+                result_set_protection(result, PROTECTION_NETWORK, STATE_ENFORCED,
+                                      "namespace+notify",
+                                      "an empty namespace; the supervisor is asked about each "
+                                      "connection and makes it, and answers for names");
 }
 
 const struct backend backend_container = { "container", required, complete, describe };

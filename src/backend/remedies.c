@@ -40,6 +40,15 @@ static const struct remedy remedies[] = {
           "group" },
         { STAGE_NAMESPACES, 0, ROOT, PROTECTION_MOUNT_NAMESPACE, NESTED_HINT },
         { STAGE_NAMESPACES, 0, USER, PROTECTION_USER_NAMESPACE, USERNS_HINT },
+        { STAGE_NOTIFY, EBUSY, ANYBODY, PROTECTION_NETWORK,
+          "a supervisor around this process (a container engine's, or another sandbox) is asked "
+          "about "
+          "its system calls already, and a process has one: run outside of it, or with another "
+          "network mode" },
+        { STAGE_NOTIFY, 0, ANYBODY, PROTECTION_NETWORK,
+          "Linux 5.9 or newer with CONFIG_SECCOMP_FILTER is needed (user notification); use "
+          "another "
+          "network mode" },
         { STAGE_NETWORK, ENOSPC, ANYBODY, PROTECTION_NETWORK,
           "raise the number of namespaces: 'sysctl -w user.max_net_namespaces=15000'" },
         { STAGE_NETWORK, 0, ANYBODY, PROTECTION_NETWORK, NESTED_HINT },

@@ -24,6 +24,9 @@ void run_init(struct run *run)
         run->own_processes = 1; /* the keeper */
         run->helper_pidfd = run->socket = run->keeper_pidfd = -1;
         run->workspace_fd = run->fork_fd = run->proc_fd = -1;
+        run->resolver_fds[0] = run->resolver_fds[1] = -1;
+        for (int i = 0; i < REPORT_RELAYS_MAX; i++)
+                run->relay_fds[i] = -1;
         run->streams[0] = run->streams[1] = run->streams[2] = -1;
         run->own.child.sys_errno = 0;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
@@ -34,18 +37,24 @@ void run_init(struct run *run)
 static void keep_descriptors(struct run *run, const struct report *report, const int *fds,
                              size_t count)
 {
-        int *places[REPORT_PLACES_MAX] = { NULL, NULL };
+        int *places[REPORT_RELAYS_MAX] = { NULL };
 
         if (report->kind == REPORT_STARTED) {
                 places[0] = &run->keeper_pidfd;
         } else if (report->kind == REPORT_PLACES) {
                 places[0] = &run->workspace_fd;
                 places[1] = &run->proc_fd;
+        } else if (report->kind == REPORT_RESOLVER) {
+                places[0] = &run->resolver_fds[0];
+                places[1] = &run->resolver_fds[1];
+        } else if (report->kind == REPORT_RELAYS) {
+                for (int i = 0; i < REPORT_RELAYS_MAX; i++)
+                        places[i] = &run->relay_fds[i];
         } else if (report->kind == REPORT_READY) {
                 places[0] = &run->fork_fd;
         }
         for (size_t i = 0; i < count; i++) {
-                if (i < REPORT_PLACES_MAX && places[i] && *places[i] < 0)
+                if (i < REPORT_RELAYS_MAX && places[i] && *places[i] < 0)
                         *places[i] = fds[i];
                 else
                         fd_close(fds[i]);
@@ -86,10 +95,10 @@ static void keep_report(struct run *run, const struct report *report)
 int run_receive(struct run *run)
 {
         struct report report;
-        int fds[REPORT_PLACES_MAX];
+        int fds[REPORT_RELAYS_MAX];
         size_t count = 0;
         int r = message_receive(run->socket, MSG_DONTWAIT, &report, sizeof(report), fds,
-                                REPORT_PLACES_MAX, &count);
+                                REPORT_RELAYS_MAX, &count);
 
         if (r <= 0)
                 return r;
@@ -161,6 +170,14 @@ unsigned run_finish(struct run *run)
         return left;
 }
 
+void run_close_network(struct run *run)
+{
+        for (int i = 0; i < 2; i++)
+                fd_close(fd_take(&run->resolver_fds[i]));
+        for (int i = 0; i < REPORT_RELAYS_MAX; i++)
+                fd_close(fd_take(&run->relay_fds[i]));
+}
+
 void run_close(struct run *run)
 {
         int *fds[] = { &run->helper_pidfd, &run->socket,     &run->keeper_pidfd,
@@ -171,6 +188,7 @@ void run_close(struct run *run)
                 fd_close(*fds[i]);
                 *fds[i] = -1;
         }
+        run_close_network(run);
         if (!run->nest)
                 cgroup_close(&run->group);
 }

@@ -23,15 +23,18 @@ struct run {
         int helper_pidfd; /* the helper's warden, a child of ours */
         int socket;       /* orders and reports */
         pid_t keeper_pid;
-        int keeper_pidfd; /* whose death ends everything; known once it is reported */
-        int kill_signal;  /* that makes the keeper end everything at once */
-        int streams[3];   /* our ends of the program's streams */
-        int workspace_fd; /* the workspace as the guest sees it, reported */
-        int fork_fd;      /* asks about new processes where no group counts them, reported; or -1 */
-        int proc_fd;      /* the guest's /proc, reported; -1 in a local run */
-        struct cgroup group;           /* version CGROUP_NONE: there is none */
-        struct cgroup_reading counted; /* by it, once everything is over */
-        struct report ready;           /* kind REPORT_READY once the program was executed */
+        int keeper_pidfd;    /* whose death ends everything; known once it is reported */
+        int kill_signal;     /* that makes the keeper end everything at once */
+        int streams[3];      /* our ends of the program's streams */
+        int workspace_fd;    /* the workspace as the guest sees it, reported */
+        int fork_fd;         /* asks about new processes where no group counts them, and about
+                              * connections where the plan says so, reported; or -1 */
+        int resolver_fds[2]; /* UDP, TCP: sockets to answer for names on, reported; or -1 */
+        int relay_fds[REPORT_RELAYS_MAX]; /* for UDP, reported; or -1 */
+        int proc_fd;                      /* the guest's /proc, reported; -1 in a local run */
+        struct cgroup group;              /* version CGROUP_NONE: there is none */
+        struct cgroup_reading counted;    /* by it, once everything is over */
+        struct report ready;              /* kind REPORT_READY once the program was executed */
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
@@ -59,5 +62,7 @@ void run_kill(struct run *run);
  * How many directories of its control group could not be removed. */
 unsigned run_finish(struct run *run);
 void run_close(struct run *run);
+/* Closes the sockets of the guest's namespace alone: who serves them has copies. */
+void run_close_network(struct run *run);
 
 #endif

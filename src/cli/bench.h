@@ -183,11 +183,13 @@ void bench_figures_words(struct strbuf *names);
 
 /* Each measures one group of figures: bench_stream.c bytes a second of a contained program's output
  * into a pipe and a file; bench_load.c runs a second of two clients, bare and warm, and the slowest
- * of a hundred at once; bench_memory.c what waits. The figures are in the order of the table. */
+ * of a hundred at once; bench_memory.c what waits; bench_network.c an
+ * allowed connection. The figures are in the order of the table. */
 int bench_measure_streams(struct bench *bench, struct bench_figure *figures, struct error *err);
 int bench_measure_rates(struct bench *bench, struct bench_figure *figures, struct error *err);
 int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struct error *err);
 int bench_measure_memory(struct bench *bench, struct bench_figure *figures, struct error *err);
+int bench_measure_network(struct bench *bench, struct bench_figure *figures, struct error *err);
 
 /* bench_report.c */
 int bench_print(const struct cli *cli, const struct bench *bench, const struct bench_all *all,

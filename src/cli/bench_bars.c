@@ -20,6 +20,9 @@ const struct bench_bar bench_bars[] = {
           "rate-bare", true, 4.0 },
         { "memory of the idle engine: under 10 MB", "engine-memory", NULL, false, 10e6 },
         { "memory of a warm Python slot: under 3 MB private", "slot-memory", NULL, false, 3e6 },
+        { "throughput of an allowed connection, against the host's network: at least 0.95x",
+          "network-allowed", "network-host", true, 0.95 },
+        { "what control adds to a connect: under 1 ms", "connect-added", NULL, false, 0.001 },
         { "output into a pipe: at least 1 GB/s", "pipe", NULL, true, 1e9 },
         { "output into a file: at least 1 GB/s", "file", NULL, true, 1e9 },
 };

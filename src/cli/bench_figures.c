@@ -31,6 +31,20 @@ static const struct bench_figure memory[] = {
           .unit = BENCH_BYTES },
 };
 
+static const struct bench_figure network[] = {
+        { .name = "network-host",
+          .title = "512 MiB over a connection, host's network",
+          .unit = BENCH_BYTES_PER_SECOND },
+        { .name = "network-allowed",
+          .title = "the same, allowed by a rule",
+          .unit = BENCH_BYTES_PER_SECOND },
+        { .name = "connect-host", .title = "a connect, host's network", .unit = BENCH_SECONDS },
+        { .name = "connect-allowed",
+          .title = "the same, allowed by a rule",
+          .unit = BENCH_SECONDS },
+        { .name = "connect-added", .title = "what that adds", .unit = BENCH_SECONDS },
+};
+
 static const struct group {
         const char *word; /* for --only */
         const struct bench_figure *figures;
@@ -41,9 +55,11 @@ static const struct group {
         { "rate", rates, ARRAY_SIZE(rates), bench_measure_rates },
         { "burst", burst, ARRAY_SIZE(burst), bench_measure_burst },
         { "memory", memory, ARRAY_SIZE(memory), bench_measure_memory },
+        { "network", network, ARRAY_SIZE(network), bench_measure_network },
 };
 
-_Static_assert(ARRAY_SIZE(streams) + ARRAY_SIZE(rates) + ARRAY_SIZE(burst) + ARRAY_SIZE(memory) <=
+_Static_assert(ARRAY_SIZE(streams) + ARRAY_SIZE(rates) + ARRAY_SIZE(burst) + ARRAY_SIZE(memory) +
+                               ARRAY_SIZE(network) <=
                        BENCH_FIGURES_MAX,
                "every figure has its place");
 

@@ -27,13 +27,13 @@ static const char *mark(bool available, bool color)
         return available ? "ok     " : "missing";
 }
 
-static void add_backends(struct strbuf *out, const json_t *backends, bool color)
+static void add_kinds(struct strbuf *out, const char *title, const json_t *kinds, bool color)
 {
         size_t index;
         json_t *item;
 
-        strbuf_adds(out, "\nbackends\n");
-        json_array_foreach(backends, index, item)
+        strbuf_addf(out, "\n%s\n", title);
+        json_array_foreach(kinds, index, item)
         {
                 bool available = json_is_true(json_object_get(item, "available"));
 
@@ -85,6 +85,7 @@ static void format_report(const json_t *root, bool color, struct strbuf *out)
         AUTO_STRBUF struct strbuf said = { 0 };
         const json_t *backends = json_object_get(root, "backends");
         const json_t *protections = json_object_get(root, "protections");
+        const json_t *networks = json_object_get(root, "network_modes");
 
         strbuf_addf(out, "kernel %s, user %s (%lld), cgroup %s\n", text_of(root, "kernel", "?"),
                     text_of(root, "user", "?"),
@@ -92,9 +93,11 @@ static void format_report(const json_t *root, bool color, struct strbuf *out)
                     text_of(root, "cgroup", "?"));
         if (text_of(root, "cgroup_reason", NULL))
                 strbuf_addf(out, "no control groups: %s\n", text_of(root, "cgroup_reason", ""));
-        add_backends(out, backends, color);
+        add_kinds(out, "backends", backends, color);
+        add_kinds(out, "network modes that ask for each connection", networks, color);
         add_protections(out, protections, color);
         add_fixes(out, backends, &said);
+        add_fixes(out, networks, &said);
         add_fixes(out, protections, &said);
         strbuf_addf(out, "\n%s\n",
                     json_is_true(json_object_get(root, "strict_run_possible"))

@@ -103,7 +103,8 @@ static int run_case(struct session *s, size_t index, struct result **ret_result,
         request.arguments = (struct strlist){ 0 };
         request.stdin_data = one->stdin_part.data;
         request.stdin_length = one->stdin_part.length;
-        request.turn_fd = request.stdin_fd = request.output_fds[1] = request.output_fds[2] = request.collect_fd = -1;
+        request.turn_fd = request.stdin_fd = request.output_fds[1] = request.output_fds[2] =
+                request.collect_fd = -1;
         request.collect_patterns = (struct strlist){ 0 };
         order.request = &request;
         order.program = s->order->program ? s->order->program : &s->program;

@@ -304,12 +304,11 @@ static int install(struct passage *passage, struct error *err)
 {
         struct deps *deps = &passage->deps;
         AUTO_FREE char *program =
-                engine_find_beside(passage->engine->init_path, "sandbox-proxy", "proxy");
+                engine_need_beside(passage->engine, "sandbox-proxy", "proxy", err);
         int r;
 
         if (!program)
-                return error_set(err, SBX_ESYSTEM, "sandbox-proxy is not beside '%s'",
-                                 passage->engine->init_path);
+                return err->code;
         r = registry_ask(passage, err);
         if (r == 0)
                 r = set_proxy(&deps->env, err);

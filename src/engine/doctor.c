@@ -22,7 +22,7 @@ enum { HELPER_MAX = 8 << 20 };
 
 /* Runs the helper itself as a program: it finds no order and ends at once. */
 static int try_run(struct engine *engine, const char *enforcement, const char *backend,
-                   struct result **ret_result, struct error *err)
+                   const char *network, struct result **ret_result, struct error *err)
 {
         AUTO_CLOSE int fd = open(engine->init_path, O_RDONLY | O_CLOEXEC);
         AUTO_FREE char *code = NULL;
@@ -47,6 +47,8 @@ static int try_run(struct engine *engine, const char *enforcement, const char *b
                 r = policy_set(&policy.general, "enforcement", enforcement, err);
         if (r == 0)
                 r = policy_set(&policy.general, "backend", backend, err);
+        if (r == 0)
+                r = policy_set(&policy.general, "network.mode", network, err);
         if (r == 0)
                 r = engine_run(engine, &order, ret_result, err);
         request_done(&request);
@@ -109,11 +111,12 @@ static const char *cgroup_word(const struct engine *engine)
 }
 
 static json_t *build(struct engine *engine, const struct result *strict,
-                     const struct result *lenient, const struct result *local)
+                     const struct result *lenient, const struct result *local,
+                     const struct result *asked)
 {
         const struct passwd *user = getpwuid(geteuid());
         bool as_root = !engine->identity.user_namespace;
-        json_t *protections = json_array(), *backends = json_array();
+        json_t *protections = json_array(), *backends = json_array(), *networks = json_array();
         struct utsname kernel;
 
         if (uname(&kernel) < 0)
@@ -124,27 +127,29 @@ static json_t *build(struct engine *engine, const struct result *strict,
                                                                 (enum protection)id, as_root));
         (void)json_array_append_new(backends, describe_backend("container", strict));
         (void)json_array_append_new(backends, describe_backend("local", local));
+        (void)json_array_append_new(networks, describe_backend("dns, allowlist", asked));
         (void)json_array_append_new(backends, absent_backend("docker"));
         (void)json_array_append_new(backends, absent_backend("wasm"));
         return json_pack(
-                "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
+                "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
                 text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",
                 cgroup_word(engine), "cgroup_reason",
                 text_or_null(engine->site.version == CGROUP_NONE ? engine->site.reason : NULL),
-                "backends", backends, "protections", protections, "strict_run_possible",
-                has_run(strict));
+                "backends", backends, "network_modes", networks, "protections", protections,
+                "strict_run_possible", has_run(strict));
 }
 
 char *engine_doctor_json(struct engine *engine, struct error *err)
 {
-        struct result *strict = NULL, *lenient = NULL, *local = NULL;
+        struct result *strict = NULL, *lenient = NULL, *local = NULL, *asked = NULL;
         json_t *json = NULL;
         char *text = NULL;
 
-        if (try_run(engine, "strict", "container", &strict, err) == 0 &&
-            try_run(engine, "best-effort", "container", &lenient, err) == 0 &&
-            try_run(engine, "best-effort", "local", &local, err) == 0)
-                json = build(engine, strict, lenient, local);
+        if (try_run(engine, "strict", "container", "none", &strict, err) == 0 &&
+            try_run(engine, "best-effort", "container", "none", &lenient, err) == 0 &&
+            try_run(engine, "best-effort", "local", "none", &local, err) == 0 &&
+            try_run(engine, "strict", "container", "dns", &asked, err) == 0)
+                json = build(engine, strict, lenient, local, asked);
         if (json)
                 text = json_dumps(json, JSON_INDENT(2));
         if (json && !text)
@@ -153,5 +158,6 @@ char *engine_doctor_json(struct engine *engine, struct error *err)
         result_free(strict);
         result_free(lenient);
         result_free(local);
+        result_free(asked);
         return text;
 }

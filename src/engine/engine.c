@@ -119,6 +119,18 @@ char *engine_find_beside(const char *helper, const char *name, const char *room)
         return realpath(path, NULL);
 }
 
+char *engine_need_beside(const struct engine *engine, const char *name, const char *room,
+                         struct error *err)
+{
+        char *path = engine_find_beside(engine->init_path, name, room);
+
+        if (!path) {
+                (void)error_set(err, SBX_ESYSTEM, "start '%s': No such file or directory", name);
+                error_hint(err, "install it beside sandbox-init");
+        }
+        return path;
+}
+
 static char *find_analyze(const char *init_path)
 {
         const char *chosen = secure_getenv("SANDBOX_ANALYZE");

@@ -127,9 +127,12 @@ void engine_done(struct engine *engine);
 /* The path of one of our helper programs: what the environment variable says, beside the running
  * program, as in a build tree, as installed. NULL when out of memory. Caller frees. */
 char *engine_find_helper(const char *name, const char *variable);
-/* What lies beside a helper that was found: installed, or in a build tree in a room of its own; NULL:
- * nothing there. */
+/* What lies beside a helper that was found: installed, or in a build tree in a room of its own;
+ * NULL: nothing there. */
 char *engine_find_beside(const char *helper, const char *name, const char *room);
+/* The same beside the engine's helper; NULL, with the error, where it is not there. */
+char *engine_need_beside(const struct engine *engine, const char *name, const char *room,
+                         struct error *err);
 
 /* Runs it. A refusal and a failure of ours are results too; an error means that the request was
  * wrong and nothing ran. */

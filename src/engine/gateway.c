@@ -1,22 +1,20 @@
 #include "engine/gateway.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROXY_SOCKET = 3, OPEN_MS = 60000, CLOSE_MS = 5000, HIGH_DESCRIPTOR = 10 };
+enum { PROXY_SOCKET = 3, OPEN_MS = 60000, CLOSE_MS = 5000 };
 
 /* ---- places ---- */
 
@@ -86,55 +84,12 @@ int gateway_add_place(struct strlist *places, const char *text, bool is_near, st
 
 /* ---- the process ---- */
 
-/* Moves a descriptor out of the way of those that the proxy gets. */
-static int move_up(int fd)
-{
-        int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
-
-        fd_close(fd);
-        return moved;
-}
-
-static int spawn_with(const char *program, char *const *arguments, const int fds[3], pid_t *ret_pid)
-{
-        static const int targets[3] = { 0, 1, PROXY_SOCKET };
-        char *environment[] = { NULL };
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
-        sigset_t none, all;
-        int r;
-
-        (void)sigemptyset(&none); /* cannot fail */
-        (void)sigfillset(&all);
-        r = posix_spawn_file_actions_init(&files);
-        if (r != 0)
-                return r;
-        r = posix_spawnattr_init(&attributes);
-        if (r == 0) {
-                for (int i = 0; i < 3 && r == 0; i++)
-                        r = posix_spawn_file_actions_adddup2(&files, fds[i], targets[i]);
-                if (r == 0)
-                        r = posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-                (void)posix_spawnattr_setpgroup(&attributes, 0); /* these cannot fail either */
-                (void)posix_spawnattr_setsigmask(&attributes, &none);
-                (void)posix_spawnattr_setsigdefault(&attributes, &all);
-                (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-                                                                    POSIX_SPAWN_SETSIGMASK |
-                                                                    POSIX_SPAWN_SETSIGDEF);
-                if (r == 0)
-                        r = posix_spawn(ret_pid, program, &files, &attributes, arguments,
-                                        environment);
-                (void)posix_spawnattr_destroy(&attributes);
-        }
-        (void)posix_spawn_file_actions_destroy(&files);
-        return r;
-}
-
 static int start(const char *program, const struct strlist *places, struct gateway *gateway,
                  struct error *err)
 {
         char *arguments[GATEWAY_PLACES_MAX + 3] = { (char *)"sandbox-proxy" };
-        int control[2] = { -1, -1 }, lines[2] = { -1, -1 }, pair[2] = { -1, -1 }, fds[3], r = 0;
+        int control[2] = { -1, -1 }, lines[2] = { -1, -1 }, pair[2] = { -1, -1 }, r = 0;
+        struct spawn_fd fds[3];
         char supervisor[16];
 
         (void)snprintf(supervisor, sizeof(supervisor), "%d", (int)getpid());
@@ -147,17 +102,17 @@ static int start(const char *program, const struct strlist *places, struct gatew
         gateway->control = control[1];
         gateway->lines = lines[0];
         gateway->socket = pair[0];
-        fds[0] = move_up(control[0]);
-        fds[1] = move_up(lines[1]);
-        fds[2] = move_up(pair[1]);
+        fds[0] = (struct spawn_fd){ spawn_move_up(control[0]), 0 };
+        fds[1] = (struct spawn_fd){ spawn_move_up(lines[1]), 1 };
+        fds[2] = (struct spawn_fd){ spawn_move_up(pair[1]), PROXY_SOCKET };
         if (r == 0)
-                errno = spawn_with(program, arguments, fds, &gateway->pid);
+                errno = spawn_helper(program, arguments, fds, ARRAY_SIZE(fds), &gateway->pid);
         if (r == 0 && gateway->pid <= 0) {
                 r = error_set_errno(err, "start '%s'", program);
                 error_hint(err, "install it beside sandbox-init");
         }
         for (int i = 0; i < 3; i++)
-                fd_close(fds[i]);
+                fd_close(fds[i].fd);
         return r;
 }
 
@@ -269,9 +224,7 @@ void gateway_close(struct gateway *gateway, struct result *result)
                 if (str_has_prefix(line, "refused "))
                         tell_refusal(line + strlen("refused "), result);
         if (gateway->pid > 0) {
-                (void)kill(gateway->pid, SIGKILL); /* our child, not yet waited for */
-                while (waitpid(gateway->pid, NULL, 0) < 0 && errno == EINTR)
-                        ;
+                spawn_end(gateway->pid);
                 gateway->pid = -1;
         }
         fd_close(fd_take(&gateway->lines));

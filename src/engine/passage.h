@@ -92,6 +92,11 @@ struct step_files {
 };
 void step_describe(const struct passage *passage, const struct step_order *order,
                    const char *scratch, struct plan_input *ret_input, struct step_files *ret_files);
+/* network.c: what answers for names and makes connections, where the plan wants that; else NULL is
+ * left. The caller frees it. */
+struct agent;
+int step_open_network(const struct passage *passage, const struct plan *plan,
+                      struct agent **ret_agent, struct error *err);
 /* Runs it on the passage's backend. */
 int step_run(struct passage *passage, const struct step_order *order, struct error *err);
 

@@ -61,11 +61,9 @@ int passage_identify(struct passage *passage, struct error *err)
 /* What the policy can say that this build cannot do: refused, never passed over. */
 int engine_check_policy(const struct policy_values *policy, struct error *err)
 {
-        if (policy->network_mode == NETWORK_DNS || policy->network_mode == NETWORK_ALLOWLIST ||
-            policy->network_dns)
-                return error_set(err, SBX_EUNAVAILABLE,
-                                 "network mode '%s' is not available in this build",
-                                 policy_network_name(policy->network_mode));
+        if (policy->network_mode == NETWORK_HOST && policy->network_deny.count > 0)
+                return error_set(err, SBX_EINVAL,
+                                 "network mode 'host': nothing can be denied in it");
         return 0;
 }
 

@@ -380,10 +380,15 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
         }
         watch.setup_ms = 0;
-        r = start_cold(passage, &attempt, plan, err);
-        if (r < 0)
+        r = step_open_network(passage, plan, &watch.network, err);
+        if (r == 0)
+                r = start_cold(passage, &attempt, plan, err);
+        if (r < 0) {
+                agent_free(watch.network);
                 return r;
+        }
         r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
+        agent_free(watch.network);
         if (r == 0)
                 r = tell(passage, order, plan, &attempt.run, err);
         finish(passage, &attempt);

@@ -216,7 +216,11 @@ static int apply_landlock(struct init *init)
                 errno = ENOSYS;
                 return -1;
         }
-        rules = landlock_new(abi, abi >= 6, abi >= 4 && init->plan.network == PLAN_NETWORK_NONE);
+        /* Where the supervisor is asked it makes every connection itself, and none is the guest's.
+         */
+        rules = landlock_new(abi, abi >= 6,
+                             abi >= 4 && (init->plan.network == PLAN_NETWORK_NONE ||
+                                          init->plan.network == PLAN_NETWORK_ASKED));
         if (rules < 0 || allow_paths(init, rules, abi) < 0)
                 return -1;
         if (init->plan.kind == PLAN_LOCAL && allow_scratch(init, rules, abi) < 0)
@@ -231,12 +235,23 @@ static int close_descriptors(struct init *init)
         return sys_close_range(HELPER_SOCKET + 1, ~0u);
 }
 
+/* Has the supervisor asked about connections. Without it there would be none, which the policy did
+ * not ask for, so this is vital. */
+static int ask_supervisor(struct init *init)
+{
+        init->fork_listener = -1;
+        if (init->plan.network != PLAN_NETWORK_ASKED)
+                return 0;
+        init->fork_listener = seccomp_ask_about_network(init->plan.ask_forks > 0,
+                                                        init->plan.ask_forks == PLAN_ASK_THREADS);
+        return init->fork_listener < 0 ? -1 : 0;
+}
+
 static int apply_filter(struct init *init)
 {
         bool shares_files = init->plan.kind == PLAN_LOCAL || init->plan.workspace[0];
 
-        init->fork_listener = -1;
-        if (init->plan.ask_forks) {
+        if (init->plan.ask_forks && init->fork_listener < 0) {
                 init->fork_listener =
                         seccomp_ask_about_forks(init->plan.ask_forks == PLAN_ASK_THREADS);
                 if (init->fork_listener < 0)
@@ -279,6 +294,7 @@ static const struct step steps[] = {
         { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },
         { STAGE_LANDLOCK, apply_landlock, false },
         { STAGE_DESCRIPTORS, close_descriptors, true },
+        { STAGE_NOTIFY, ask_supervisor, true },
         { STAGE_SECCOMP, apply_filter, false },
         { STAGE_VERIFY, verify, true },
 };

@@ -47,7 +47,7 @@ struct init {
         int park_fd;     /* the parked interpreter that the guest comes from, or -1 */
         const int *join_fds;
         int proc_tree;        /* the caller's /proc on its way to its place, or -1 */
-        int fork_listener;    /* that asks about new processes, or -1 */
+        int fork_listener;    /* that asks about new processes and connections, or -1 */
         pid_t network_maker;  /* the child that makes the network namespace */
         int network_pair[2];  /* on which it hands it over; the first is -1 where there is none */
         struct report report; /* what is known so far */

@@ -10,6 +10,7 @@
 #include "base/message.h"
 #include "kernel/sys.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -74,6 +75,51 @@ static int hand_listener_out(const struct init *init)
                             1);
 }
 
+/* The sockets on which the supervisor answers for names: it cannot make them, being outside. */
+static int open_resolver(struct init *init)
+{
+        static const int types[] = { SOCK_DGRAM, SOCK_STREAM };
+        const struct sockaddr_in name = { .sin_family = AF_INET,
+                                          .sin_port = htons(53),
+                                          .sin_addr = { htonl(INADDR_LOOPBACK) } };
+        int fds[2];
+
+        for (int i = 0; i < 2; i++) {
+                fds[i] = socket(AF_INET, types[i] | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+                if (fds[i] < 0 || bind(fds[i], (const struct sockaddr *)&name, sizeof(name)) < 0 ||
+                    (types[i] == SOCK_STREAM && listen(fds[i], 16) < 0))
+                        return -1;
+        }
+        report_send(init, REPORT_RESOLVER, fds, 2);
+        for (int i = 0; i < 2; i++)
+                fd_close(fds[i]);
+        return 0;
+}
+
+/* Sockets that the supervisor gives the addresses of those who may be reached by UDP. */
+static int open_relays(struct init *init)
+{
+        int fds[REPORT_RELAYS_MAX];
+        int count = 0;
+
+        if (namespace_all_local() < 0)
+                return -1;
+        while (count < REPORT_RELAYS_MAX && count < (int)init->plan.relay_udp) {
+                int family = count % 2 ? AF_INET6 : AF_INET;
+                int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+                if (fd < 0 && family == AF_INET6) /* there is no IPv6: IPv4 in its stead */
+                        fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+                if (fd < 0)
+                        return -1;
+                fds[count++] = fd;
+        }
+        report_send(init, REPORT_RELAYS, fds, count);
+        while (count > 0)
+                fd_close(fds[--count]);
+        return 0;
+}
+
 int network_enter(struct init *init)
 {
         struct answer answer = { .sys_errno = EPIPE };
@@ -93,7 +139,13 @@ int network_enter(struct init *init)
         }
         if (setns(fd, CLONE_NEWNET) < 0)
                 return -1;
-        if (init->plan.network == PLAN_NETWORK_LOCALHOST && namespace_loopback_up() < 0)
+        if (init->plan.network != PLAN_NETWORK_NONE && namespace_loopback_up() < 0)
                 return -1;
-        return init->plan.listener_port ? hand_listener_out(init) : 0;
+        if (init->plan.listener_port && hand_listener_out(init) < 0)
+                return -1;
+        if (init->plan.network != PLAN_NETWORK_ASKED)
+                return 0;
+        if (init->plan.relay_udp > 0 && open_relays(init) < 0)
+                return -1;
+        return open_resolver(init);
 }

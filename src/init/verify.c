@@ -158,6 +158,9 @@ uint64_t verify_protections(const struct init *init)
         };
 
         seen = namespaces_that_differ(init);
+        /* Connections out of the namespace are made by who is asked; nobody would be. */
+        if (init->plan.network == PLAN_NETWORK_ASKED && !seccomp_has_listener())
+                seen &= ~PROTECTION_BIT(NETWORK);
         for (size_t i = 0; i < ARRAY_SIZE(found); i++)
                 if (found[i].holds)
                         seen |= UINT64_C(1) << found[i].protection;

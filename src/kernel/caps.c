@@ -55,13 +55,17 @@ int caps_drop_all(bool allow_bounding)
 
 int caps_keep_only(int capability)
 {
-        uint64_t bit = UINT64_C(1) << capability;
+        return caps_keep(UINT64_C(1) << capability);
+}
+
+int caps_keep(uint64_t capabilities)
+{
         struct __user_cap_data_struct data[2];
 
         if (caps_get(data) < 0)
                 return -1;
-        bit &= (uint64_t)data[1].permitted << 32 | data[0].permitted;
-        return caps_set(bit, bit);
+        capabilities &= (uint64_t)data[1].permitted << 32 | data[0].permitted;
+        return caps_set(capabilities, capabilities);
 }
 
 bool caps_are_empty(bool check_bounding)

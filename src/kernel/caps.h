@@ -3,6 +3,7 @@
 #define KERNEL_CAPS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Empties all five sets and locks the secure bits. The caller needs CAP_SETPCAP in its user
@@ -11,6 +12,8 @@
 int caps_drop_all(bool allow_bounding);
 /* Keeps a single capability (number of linux/capability.h) in the permitted and effective set. */
 int caps_keep_only(int capability);
+/* The same for several: a bit each. Those that there are not are not gained. */
+int caps_keep(uint64_t capabilities);
 /* Whether the calling process has no capability in any set (the bounding set only where asked). */
 bool caps_are_empty(bool check_bounding);
 /* Becomes the ids, without groups, keeping capabilities for what is still to be set up. */

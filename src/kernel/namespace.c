@@ -1,7 +1,10 @@
 #include "kernel/namespace.h"
 #include "base/fd.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -78,4 +81,48 @@ int namespace_loopback_up(void)
                 return -1;
         request.ifr_flags = IFF_UP | IFF_RUNNING;
         return ioctl(fd, SIOCSIFFLAGS, &request);
+}
+
+/* Adds "local default dev lo" for the family. */
+static int add_local_route(int fd, unsigned char family)
+{
+        struct {
+                struct nlmsghdr header;
+                struct rtmsg route;
+                struct rtattr attribute;
+                uint32_t interface;
+        } request = {
+                .header = { .nlmsg_len = sizeof(request),
+                            .nlmsg_type = RTM_NEWROUTE,
+                            .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK },
+                .route = { .rtm_family = family,
+                           .rtm_table = RT_TABLE_LOCAL,
+                           .rtm_protocol = RTPROT_BOOT,
+                           .rtm_scope = RT_SCOPE_HOST,
+                           .rtm_type = RTN_LOCAL },
+                .attribute = { .rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF },
+                .interface = 1, /* a namespace's first is its loopback */
+        };
+        struct {
+                struct nlmsghdr header;
+                struct nlmsgerr error;
+                char asked[256];
+        } answer;
+
+        if (send(fd, &request, sizeof(request), 0) < 0 || recv(fd, &answer, sizeof(answer), 0) < 0)
+                return -1;
+        if (answer.header.nlmsg_type != NLMSG_ERROR || answer.error.error == 0)
+                return 0;
+        errno = -answer.error.error;
+        return -1;
+}
+
+int namespace_all_local(void)
+{
+        AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+        if (fd < 0 || add_local_route(fd, AF_INET) < 0)
+                return -1;
+        (void)add_local_route(fd, AF_INET6);
+        return 0;
 }

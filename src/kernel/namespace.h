@@ -38,5 +38,8 @@ int namespace_map_self(int proc_fd, uint32_t inner_uid, uint32_t outer_uid, uint
                        uint32_t outer_gid);
 /* Brings the loopback device of the current network namespace up. 0 or -1 with errno. */
 int namespace_loopback_up(void);
+/* Makes every address one of the loopback's, so that sockets can have any. 0 or -1 with errno;
+ * where there is no IPv6, for IPv4 alone. */
+int namespace_all_local(void);
 
 #endif

@@ -35,16 +35,44 @@ int seccomp_apply(bool pin_cpus, bool shares_files)
         return install(filter_main, ARRAY_SIZE(filter_main));
 }
 
-int seccomp_ask_about_forks(bool threads_alone)
+static int install_listener(const struct sock_filter *filter, size_t length)
 {
-        const struct sock_filter *filter = threads_alone ? filter_threads : filter_forks;
         struct sock_fprog program = {
-                .len = threads_alone ? ARRAY_SIZE(filter_threads) : ARRAY_SIZE(filter_forks),
+                .len = (unsigned short)length,
                 .filter = (struct sock_filter *)(uintptr_t)filter, /* the kernel only reads it */
         };
 
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
                             &program);
+}
+
+int seccomp_ask_about_forks(bool threads_alone)
+{
+        return threads_alone ? install_listener(filter_threads, ARRAY_SIZE(filter_threads))
+                             : install_listener(filter_forks, ARRAY_SIZE(filter_forks));
+}
+
+int seccomp_ask_about_network(bool forks_too, bool threads_alone)
+{
+        if (install(filter_sockets, ARRAY_SIZE(filter_sockets)) < 0)
+                return -1;
+        if (!forks_too)
+                return install_listener(filter_network, ARRAY_SIZE(filter_network));
+        return threads_alone
+                       ? install_listener(filter_network_threads,
+                                          ARRAY_SIZE(filter_network_threads))
+                       : install_listener(filter_network_forks, ARRAY_SIZE(filter_network_forks));
+}
+
+bool seccomp_has_listener(void)
+{
+        static const struct sock_filter allow[] = { { 0x06, 0, 0, SECCOMP_RET_ALLOW } };
+        int fd = install_listener(allow, ARRAY_SIZE(allow));
+        bool refused = fd < 0 && errno == EBUSY;
+
+        if (fd >= 0)
+                (void)close(fd);
+        return refused;
 }
 
 bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context)

@@ -17,6 +17,13 @@ int seccomp_apply(bool pin_cpus, bool shares_files);
  * up then: forks are only asked about where nothing else counts them. To be applied before the
  * filter above, which does not let a process make such descriptors. */
 int seccomp_ask_about_forks(bool threads_alone);
+/* The same for connect, bind, listen and sends to an address, and, with `forks_too`, for new
+ * processes as above: a process can have one such descriptor alone. What a socket could be made to
+ * do beside them is refused. */
+int seccomp_ask_about_network(bool forks_too, bool threads_alone);
+/* Whether there is such a descriptor: the kernel refuses a second one. Where there is none, a
+ * filter that does nothing is left behind. */
+bool seccomp_has_listener(void);
 /* Receives one question of such a descriptor and answers it: go on, or refuse with EAGAIN. False
  * where there is none any more. */
 bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context);

@@ -6,6 +6,7 @@
 #include "base/turn.h"
 #include "kernel/seccomp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,6 +31,52 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
         watch->killed = true;
 }
 
+static void hear_refusal(void *context, const char *what, const char *why)
+{
+        const struct watch *watch = context;
+
+        result_add_violation(watch->result, "network", what, why, 1);
+}
+
+/* There is no way to end its connections alone: nobody else holds them. */
+static void hear_exceeded(void *context)
+{
+        watch_end(context, OUTCOME_SIGNALED, false);
+}
+
+/* The program is about to start: from now on it asks. */
+static void begin_network(struct watch *watch)
+{
+        struct run *run = watch->run;
+        struct agent_guest guest = {
+                .listener = run->fork_fd,
+                .resolver_fds = { run->resolver_fds[0], run->resolver_fds[1] },
+                .denies_tcp = run->ready.landlock_abi >= 4 && !run->ready.skipped[STAGE_LANDLOCK],
+                .refused = hear_refusal,
+                .exceeded = hear_exceeded,
+                .may_fork = watch->sums_processes ? sample_may_fork : NULL,
+                .context = watch,
+        };
+
+        static_assert((int)NETWORK_RELAYS == (int)REPORT_RELAYS_MAX, "one number, two rooms");
+        if (!watch->order->network)
+                return;
+        memcpy(guest.relay_fds, run->relay_fds, sizeof(guest.relay_fds));
+        /* A program whose questions nobody hears would wait for ever. */
+        if (agent_attach(watch->order->network, &guest) < 0)
+                watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+        run_close_network(run);
+}
+
+static void hear_network(struct watch *watch)
+{
+        if (agent_hear(watch->order->network))
+                return;
+        /* It died: the program's calls would wait for ever. */
+        watch->network_is_gone = true;
+        watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+}
+
 static uint64_t usage_interval(const struct watch *watch)
 {
         return (watch->order->interval_ms ? watch->order->interval_ms : MONITOR_SAMPLE_MS) *
@@ -47,6 +94,7 @@ static void hear_helper(struct watch *watch)
 
                 if (run->is_ready && watch->ready_ns == 0) {
                         watch->ready_ns = watch->turn_ns = now;
+                        begin_network(watch);
                         watch->deadline_ns = now + watch->order->timeout_ms * ns_per_ms;
                         watch->sample_ns = now + MONITOR_SHORT_SAMPLE_MS * ns_per_ms;
                         watch->told_ns = now;
@@ -117,6 +165,7 @@ enum slot {
         SLOT_TURN,
         SLOT_GROUP,
         SLOT_FORK,
+        SLOT_NETWORK,
         SLOT_COUNT
 };
 
@@ -147,8 +196,15 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
                         (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
         if (watch->ready_ns && !watch->killed)
                 slots[SLOT_TURN] = (struct pollfd){ .fd = watch->order->turn_fd, .events = POLLIN };
-        slots[SLOT_FORK] =
-                (struct pollfd){ .fd = run->is_gone ? -1 : run->fork_fd, .events = POLLIN };
+        if (watch->order->network)
+                slots[SLOT_NETWORK] =
+                        (struct pollfd){ .fd = run_is_over(run) || watch->network_is_gone
+                                                       ? -1
+                                                       : agent_fd(watch->order->network),
+                                         .events = POLLIN };
+        else
+                slots[SLOT_FORK] =
+                        (struct pollfd){ .fd = run->is_gone ? -1 : run->fork_fd, .events = POLLIN };
         if (run->group.event_fd >= 0 && !watch->killed)
                 slots[SLOT_GROUP] =
                         (struct pollfd){ .fd = run->group.event_fd,
@@ -214,6 +270,8 @@ static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
                 fd_close(watch->run->fork_fd);
                 watch->run->fork_fd = -1;
         }
+        if (slots[SLOT_NETWORK].revents)
+                hear_network(watch);
         if (slots[SLOT_GROUP].revents & (POLLPRI | POLLIN))
                 hear_group(watch);
         if (slots[SLOT_CANCEL].revents & POLLIN) {

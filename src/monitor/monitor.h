@@ -11,6 +11,7 @@
 
 #include "backend/run.h"
 #include "base/error.h"
+#include "network/agent.h"
 #include "result/result.h"
 
 #include <stdbool.h>
@@ -77,6 +78,7 @@ struct monitor_order {
         uint64_t started_ns;     /* when the step began */
         uint64_t setup_ms;       /* the program must be executed within; 0: the default */
         const char *proc_root;   /* local runs: "/proc" */
+        struct agent *network;   /* who makes the connections; borrowed; or NULL */
         struct monitor_listener listener;
         uint64_t interval_ms;      /* between two calls of its `usage` */
         const bool *wants_details; /* whether those have I/O and network: borrowed, or NULL */

@@ -44,12 +44,20 @@ static void warn(struct watch *watch, enum monitor_limit limit, uint64_t used)
         order->listener.warn(order->listener.context, &warning);
 }
 
-/* Received and sent over all interfaces: the numbers after "name:" are bytes in, and, as the ninth,
- * bytes out. */
+/* Received and sent: over the connections that were made for the program, where they are made for
+ * it; else over all interfaces of its own: the numbers after "name:" are bytes in, and, as the
+ * ninth, bytes out. */
 static void read_network(const struct watch *watch, struct monitor_usage *usage)
 {
         char text[8192];
 
+        if (watch->order->network) {
+                struct network_usage used = agent_usage(watch->order->network);
+
+                usage->network_in = used.rx_bytes;
+                usage->network_out = used.tx_bytes;
+                return;
+        }
         usage->network_in = usage->network_out = MONITOR_UNKNOWN;
         if (!watch->order->owns_network || watch->run->proc_fd < 0 ||
             fd_read_file_at(watch->run->proc_fd, "1/net/dev", text, sizeof(text)) <= 0)

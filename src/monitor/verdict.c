@@ -44,6 +44,15 @@ static void fill_usage(struct watch *watch)
                                         : watch->processes_peak;
         if (usage->processes_peak == 0)
                 usage->processes_peak = 1;
+        if (watch->order->network) {
+                struct network_usage network;
+
+                agent_finish(watch->order->network);
+                network = agent_usage(watch->order->network);
+                usage->net_connections = network.connections;
+                usage->net_rx_bytes = network.rx_bytes;
+                usage->net_tx_bytes = network.tx_bytes;
+        }
         if (run->has_exited && usage->processes_peak < run->exited.survivors + 1)
                 usage->processes_peak = run->exited.survivors + 1;
 }

@@ -40,6 +40,7 @@ struct watch {
         bool killed;
         bool output_failed; /* the caller's descriptor takes no more */
         int output_errno;
+        bool network_is_gone;   /* what makes the connections */
         bool cancelled;         /* the caller called the run off */
         bool output_blocked[3]; /* the caller's descriptor is full for now */
         bool output_unspliceable[3];

@@ -1,5 +1,6 @@
 #include "plan/build_words.h"
 #include "base/str.h"
+#include "plan/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,9 @@ static const struct {
         { "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", false },
         { "/etc/resolv.conf", "# no name server: the network is closed\n", true },
 };
+
+/* The supervisor answers there; see src/network. */
+static const char asked_resolver[] = "nameserver 127.0.0.1\n";
 
 static size_t count_paths(const char *const *paths)
 {
@@ -196,14 +200,20 @@ static int add_files(const struct plan_input *input, struct plan_draft *draft)
                 return -1;
         if (input->has_program && !input->program_path)
                 draft->files[count++] = program_file(input, path);
-        for (size_t i = 0; i < ARRAY_SIZE(etc_files) && input->kind == PLAN_CONTAINER; i++)
-                if (!etc_files[i].unless_host_network || !input->resolver)
+        for (size_t i = 0; i < ARRAY_SIZE(etc_files) && input->kind == PLAN_CONTAINER; i++) {
+                bool is_resolver = etc_files[i].unless_host_network;
+                const char *text = is_resolver && draft->plan.network == PLAN_NETWORK_ASKED
+                                           ? asked_resolver
+                                           : etc_files[i].text;
+
+                if (!is_resolver || !input->resolver)
                         draft->files[count++] = (struct plan_file){
                                 .path = etc_files[i].path,
                                 .mode = 0644,
-                                .data = etc_files[i].text,
-                                .length = (uint32_t)strlen(etc_files[i].text),
+                                .data = text,
+                                .length = (uint32_t)strlen(text),
                         };
+        }
         for (size_t i = 0; i < input->bundle_count; i++)
                 if (add_bundle(input, draft, &input->bundles[i], &count) < 0)
                         return -1;
@@ -221,6 +231,12 @@ static uint64_t root_bytes(const struct plan_input *input)
         return bytes;
 }
 
+static const enum plan_network networks[] = {
+        [NETWORK_NONE] = PLAN_NETWORK_NONE, [NETWORK_LOCALHOST] = PLAN_NETWORK_LOCALHOST,
+        [NETWORK_DNS] = PLAN_NETWORK_ASKED, [NETWORK_ALLOWLIST] = PLAN_NETWORK_ASKED,
+        [NETWORK_HOST] = PLAN_NETWORK_HOST,
+};
+
 static void set_limits(const struct plan_input *input, struct plan *plan)
 {
         const struct limits *limits = input->limits;
@@ -233,15 +249,15 @@ static void set_limits(const struct plan_input *input, struct plan *plan)
         plan->file_bytes = limits->disk_bytes;
         plan->cpu_seconds = (uint32_t)((limits->cpu_time_ms + 999) / 1000 + CPU_SECONDS_SLACK);
         plan->best_effort = input->policy->enforcement == ENFORCEMENT_BEST_EFFORT;
-        plan->network = input->policy->network_mode == NETWORK_HOST        ? PLAN_NETWORK_HOST
-                        : input->policy->network_mode == NETWORK_LOCALHOST ? PLAN_NETWORK_LOCALHOST
-                                                                           : PLAN_NETWORK_NONE;
-        if (input->build)
-                plan->network = PLAN_NETWORK_NONE;
+        for (size_t i = 0; i < input->policy->network_allow.count && !input->build; i++)
+                if (str_has_suffix(input->policy->network_allow.items[i], "/udp"))
+                        plan->relay_udp = REPORT_RELAYS_MAX;
+        plan->network = input->build ? PLAN_NETWORK_NONE : networks[input->policy->network_mode];
         if (input->proxy_port) {
                 plan->network = PLAN_NETWORK_LOCALHOST;
                 plan->listener_port = input->proxy_port;
                 plan->listener_fd = input->proxy_fd;
+                plan->relay_udp = 0;
         }
 }
 

@@ -15,7 +15,13 @@
 #include <stdint.h>
 
 enum plan_kind { PLAN_CONTAINER, PLAN_LOCAL };
-enum plan_network { PLAN_NETWORK_NONE, PLAN_NETWORK_LOCALHOST, PLAN_NETWORK_HOST };
+enum plan_network {
+        PLAN_NETWORK_NONE,
+        PLAN_NETWORK_LOCALHOST,
+        PLAN_NETWORK_ASKED, /* a loopback and a resolver; connections are the supervisor's to make
+                             */
+        PLAN_NETWORK_HOST
+};
 
 /* What the monitor is asked about before it starts. */
 enum plan_ask { PLAN_ASK_NOTHING, PLAN_ASK_ALL, PLAN_ASK_THREADS };

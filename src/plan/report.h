@@ -104,17 +104,24 @@ struct parked {
 };
 
 enum report_kind {
-        REPORT_STARTED, /* with a pidfd: the process whose death ends everything */
-        REPORT_PLACES,  /* with descriptors: workspace, /proc; each may be missing (fewer come) */
+        REPORT_STARTED,  /* with a pidfd: the process whose death ends everything */
+        REPORT_PLACES,   /* with descriptors: workspace, /proc; each may be missing (fewer come) */
+        REPORT_RESOLVER, /* with descriptors: the sockets of the resolver, UDP and TCP */
+        REPORT_RELAYS,   /* with descriptors: sockets for UDP without an address, IPv4 and IPv6 */
         REPORT_READY,  /* the program is about to be executed; `seen` is measured. With a descriptor
-                        * that asks about new processes, where the plan wants it */
+                        * that asks about new processes or connections, where the plan wants it */
         REPORT_FAILED, /* `stage` and `sys_errno`; the program does not run */
         REPORT_EXITED, /* the program ended: wait_status, usage */
         REPORT_GONE,   /* every process of the run is dead */
         REPORT_NESTED, /* the nest is ready for a run */
 };
 
-enum { REPORT_MAGIC = 0x72786273, REPORT_DETAIL_MAX = 200, REPORT_PLACES_MAX = 2 };
+enum {
+        REPORT_MAGIC = 0x72786273,
+        REPORT_DETAIL_MAX = 200,
+        REPORT_PLACES_MAX = 2,
+        REPORT_RELAYS_MAX = 24
+};
 
 struct report {
         uint32_t magic;

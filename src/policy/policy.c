@@ -25,6 +25,7 @@ void policy_values_done(struct policy_values *values)
 {
         strlist_done(&values->network_allow);
         strlist_done(&values->preload);
+        strlist_done(&values->network_deny);
         strlist_done(&values->env);
         strlist_done(&values->rule_folders.items);
         for (size_t i = 0; i < POLICY_RULE_LANGUAGES; i++)
@@ -152,6 +153,13 @@ static int merge_modules(struct policy_values *base, const struct policy_values 
         return merge_list(&base->preload, &over->preload, over->preload_adds);
 }
 
+/* What one layer denies no other can allow. */
+static int merge_deny(struct policy_values *base, const struct policy_values *over,
+                      const struct policy_key *key)
+{
+        return merge_list(&base->network_deny, &over->network_deny, true);
+}
+
 static int merge_lists(struct policy_values *base, const struct policy_values *over,
                        const struct policy_key *key, size_t count)
 {
@@ -249,9 +257,10 @@ static const merge_function mergers[KINDS] = {
         [KIND_COUNT] = merge_number,      [KIND_THOUSANDTHS] = merge_number,
         [KIND_CHOICE] = merge_choice,     [KIND_BOOLEAN] = merge_boolean,
         [KIND_BACKENDS] = merge_backends, [KIND_PATH] = merge_path,
-        [KIND_ALLOW] = merge_allow,       [KIND_MODULES] = merge_modules,
-        [KIND_MOUNTS] = merge_mounts,     [KIND_ENV] = merge_env,
-        [KIND_RULES] = merge_rules,       [KIND_FOLDERS] = merge_folders,
+        [KIND_ALLOW] = merge_allow,       [KIND_DENY] = merge_deny,
+        [KIND_MODULES] = merge_modules,   [KIND_MOUNTS] = merge_mounts,
+        [KIND_ENV] = merge_env,           [KIND_RULES] = merge_rules,
+        [KIND_FOLDERS] = merge_folders,
 };
 
 /* Who names destinations wants them reached, and who wants names resolved wants that mode, unless
@@ -281,6 +290,10 @@ static int check_sums(const struct policy_values *values, struct error *err)
         if (values->mount_count > POLICY_MOUNTS_MAX)
                 return error_set(err, SBX_EPOLICY, "more than %d mounts in all layers together",
                                  POLICY_MOUNTS_MAX);
+        if (values->network_deny.count > POLICY_ALLOW_MAX)
+                return error_set(err, SBX_EPOLICY,
+                                 "more than %d denied destinations in all layers together",
+                                 POLICY_ALLOW_MAX);
         if (values->env.count > POLICY_ENV_MAX)
                 return error_set(err, SBX_EPOLICY,
                                  "more than %d environment variables in all layers together",

@@ -58,6 +58,10 @@ enum policy_field {
         FIELD_NETWORK_MODE,
         FIELD_NETWORK_DNS,
         FIELD_NETWORK_ALLOW,
+        FIELD_NETWORK_DENY,
+        FIELD_NETWORK_CONNECTIONS,
+        FIELD_NETWORK_BYTES,
+        FIELD_NETWORK_RATE,
         FIELD_WORKSPACE,
         FIELD_MOUNTS,
         FIELD_ENV,
@@ -115,10 +119,14 @@ struct policy_values {
         enum policy_network network_mode;
         bool network_dns;
         struct strlist network_allow;
-        bool network_allow_adds; /* in a layer: to what earlier ones allow */
-        struct strlist preload;  /* names of modules */
-        bool preload_adds;       /* as network_allow_adds */
-        char *workspace;         /* owned; NULL: a fresh one in memory */
+        bool network_allow_adds;      /* in a layer: to what earlier ones allow */
+        struct strlist network_deny;  /* always in addition to what earlier layers deny */
+        uint64_t network_connections; /* at once */
+        uint64_t network_bytes;       /* in and out together */
+        uint64_t network_rate;        /* of them in a second */
+        struct strlist preload;       /* names of modules */
+        bool preload_adds;            /* as network_allow_adds */
+        char *workspace;              /* owned; NULL: a fresh one in memory */
         struct policy_mount *mounts;
         size_t mount_count;
         size_t mount_capacity;

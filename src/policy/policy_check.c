@@ -340,12 +340,26 @@ static bool split_port(char *text, char **host)
         return is_port_range(colon + 1);
 }
 
+/* "/udp" stands behind one port of one host. Cuts it off. */
+static bool split_protocol(char *text)
+{
+        const char *port;
+
+        if (!str_has_suffix(text, "/udp"))
+                return true;
+        text[strlen(text) - 4] = '\0';
+        port = strrchr(text, ':');
+        if (!port || strchr(port, '-') || strchr(text, '/'))
+                return false;
+        return *text == '[' ? port[-1] == ']' : strchr(text, ':') == port && *text != '*';
+}
+
 static bool is_destination(char *text)
 {
         char *host, *slash;
         unsigned bits;
 
-        if (!split_port(text, &host))
+        if (!split_protocol(text) || !split_port(text, &host))
                 return false;
         slash = strchr(host, '/');
         if (slash)
@@ -374,7 +388,7 @@ int policy_add_preload(struct policy_values *values, const char *module, struct 
         return 0;
 }
 
-int policy_add_allow(struct policy_values *values, const char *destination, struct error *err)
+static int add_destination(struct strlist *list, const char *destination, struct error *err)
 {
         char copy[HOST_MAX + 64], shown[SHOWN_MAX];
         size_t length = strlen(destination);
@@ -385,13 +399,29 @@ int policy_add_allow(struct policy_values *values, const char *destination, stru
                 r = error_set(err, SBX_EINVAL, "bad network destination '%s'",
                               str_printable(destination, shown, sizeof(shown)));
                 error_hint(err, "write a name, *.name.org, an address or a CIDR, each with an "
-                                "optional :PORT or :PORT-PORT; international names as xn--...");
+                                "optional :PORT or :PORT-PORT, or HOST:PORT/udp; international "
+                                "names as xn--...");
                 return r;
         }
-        if (values->network_allow.count >= POLICY_ALLOW_MAX)
+        if (list->count >= POLICY_ALLOW_MAX)
                 return error_set(err, SBX_EINVAL, "more than %d destinations", POLICY_ALLOW_MAX);
-        if (strlist_add(&values->network_allow, destination) < 0)
-                return error_set_nomem(err);
-        values->given |= policy_field_bit(FIELD_NETWORK_ALLOW);
-        return 0;
+        return strlist_add(list, destination) < 0 ? error_set_nomem(err) : 0;
+}
+
+int policy_add_allow(struct policy_values *values, const char *destination, struct error *err)
+{
+        int r = add_destination(&values->network_allow, destination, err);
+
+        if (r == 0)
+                values->given |= policy_field_bit(FIELD_NETWORK_ALLOW);
+        return r;
+}
+
+int policy_add_deny(struct policy_values *values, const char *destination, struct error *err)
+{
+        int r = add_destination(&values->network_deny, destination, err);
+
+        if (r == 0)
+                values->given |= policy_field_bit(FIELD_NETWORK_DENY);
+        return r;
 }

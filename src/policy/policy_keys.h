@@ -23,6 +23,7 @@ enum policy_kind {
         KIND_ALLOW,       /* list of network destinations */
         KIND_MODULES,     /* list of names of modules */
         KIND_FOLDERS,     /* list of paths */
+        KIND_DENY,        /* another one, which only grows */
         KIND_MOUNTS,      /* list of mappings */
         KIND_ENV,         /* mapping of names to values */
         KIND_RULES,       /* lists of analysis rules for one language */
@@ -41,6 +42,7 @@ enum policy_tighten {
         TIGHTEN_DNS,      /* not where it was not */
         TIGHTEN_ALLOW,    /* some of those allowed */
         TIGHTEN_MODULES,  /* some of those named */
+        TIGHTEN_DENY,     /* all of those denied, and more */
         TIGHTEN_PATH,     /* the same or none */
         TIGHTEN_MOUNTS,   /* some of those allowed, read-only instead of writable */
         TIGHTEN_ENV,      /* no variable is added or changed */
@@ -156,6 +158,7 @@ const char *policy_env_variable(const char *key);
 
 /* policy_check.c */
 int policy_add_allow(struct policy_values *values, const char *destination, struct error *err);
+int policy_add_deny(struct policy_values *values, const char *destination, struct error *err);
 int policy_check_path(const char *path, struct error *err);
 /* The index of the variable in the list, or its count. */
 size_t policy_env_find(const struct strlist *env, const char *name, size_t length);

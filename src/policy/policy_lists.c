@@ -148,6 +148,20 @@ int read_modules(struct reader *reader, const struct policy_key *key)
                          reader->values, &reader->values->preload_adds);
 }
 
+static int add_deny(void *target, const char *text, struct error *err)
+{
+        return policy_add_deny(target, text, err);
+}
+
+int read_deny(struct reader *reader, const struct policy_key *key)
+{
+        bool adds; /* it always does */
+
+        reader->values->given |= policy_field_bit(key->field);
+        return read_list(reader, key->key, POLICY_ALLOW_MAX, "a list of destinations", add_deny,
+                         reader->values, &adds);
+}
+
 /* ---- env ---- */
 
 static int read_variable(struct reader *reader, const char *name, yaml_mark_t mark)

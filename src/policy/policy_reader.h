@@ -89,6 +89,7 @@ int read_fail_twice(struct reader *reader, yaml_mark_t mark, const char *prefix,
 int read_backends(struct reader *reader, const struct policy_key *key);
 int read_modules(struct reader *reader, const struct policy_key *key);
 int read_allow(struct reader *reader, const struct policy_key *key);
+int read_deny(struct reader *reader, const struct policy_key *key);
 int read_env(struct reader *reader, const struct policy_key *key);
 int read_mounts(struct reader *reader, const struct policy_key *key);
 int read_folders(struct reader *reader, const struct policy_key *key);

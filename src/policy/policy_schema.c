@@ -136,6 +136,7 @@ static json_t *value_schema(const struct policy_key *key)
         case KIND_PATH:
                 return json_pack("{s:[s, s], s:i}", "type", "string", "null", "minLength", 1);
         case KIND_ALLOW:
+        case KIND_DENY:
                 return list_or_add(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
                                    POLICY_ALLOW_MAX);
         case KIND_MODULES:
@@ -221,7 +222,10 @@ static const char network_rules[] =
         " {\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"enum\": [\"none\", "
         "\"localhost\"]}}}, \"then\": {\"properties\": {\"dns\": {\"const\": false}}}},"
         " {\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"const\": \"dns\"}}}, "
-        "\"then\": {\"properties\": {\"dns\": {\"const\": true}}}}]";
+        "\"then\": {\"properties\": {\"dns\": {\"const\": true}}}},"
+        " {\"if\": {\"required\": [\"mode\"], \"properties\": {\"mode\": {\"const\": \"host\"}}}, "
+        "\"then\": {\"properties\": {\"deny\": {\"maxItems\": 0, \"properties\": "
+        "{\"add\": {\"maxItems\": 0}}}}}}]";
 
 /* A section that has a mode may be that mode alone; see mode_of() in policy_yaml.c. */
 static int add_short_forms(json_t *properties)

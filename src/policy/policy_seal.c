@@ -137,6 +137,16 @@ static bool has_text(const struct strlist *list, const char *text)
         return false;
 }
 
+static int tighten_deny(const struct comparison *c, struct error *err)
+{
+        const struct strlist *denied = &c->ceiling->network_deny;
+
+        for (size_t i = 0; i < denied->count; i++)
+                if (!has_text(&c->wanted->network_deny, denied->items[i]))
+                        return fail_item(c, denied->items[i], "of the ceiling is left out", err);
+        return 0;
+}
+
 static int tighten_allow(const struct comparison *c, struct error *err)
 {
         const struct strlist *wanted = &c->wanted->network_allow;
@@ -248,9 +258,10 @@ static int (*const tighteners[TIGHTENS])(const struct comparison *c, struct erro
         [TIGHTEN_LARGER] = tighten_larger,     [TIGHTEN_FIXED] = tighten_fixed,
         [TIGHTEN_BACKENDS] = tighten_backends, [TIGHTEN_FALLBACK] = tighten_fallback,
         [TIGHTEN_DNS] = tighten_dns,           [TIGHTEN_ALLOW] = tighten_allow,
-        [TIGHTEN_MODULES] = tighten_modules,   [TIGHTEN_PATH] = tighten_path,
-        [TIGHTEN_MOUNTS] = tighten_mounts,     [TIGHTEN_ENV] = tighten_env,
-        [TIGHTEN_RULES] = tighten_rules,       [TIGHTEN_FOLDERS] = tighten_folders,
+        [TIGHTEN_DENY] = tighten_deny,         [TIGHTEN_MODULES] = tighten_modules,
+        [TIGHTEN_PATH] = tighten_path,         [TIGHTEN_MOUNTS] = tighten_mounts,
+        [TIGHTEN_ENV] = tighten_env,           [TIGHTEN_RULES] = tighten_rules,
+        [TIGHTEN_FOLDERS] = tighten_folders,
 };
 
 const char *const policy_tighten_words[TIGHTENS] = {
@@ -263,6 +274,7 @@ const char *const policy_tighten_words[TIGHTENS] = {
         [TIGHTEN_DNS] = "only false",
         [TIGHTEN_ALLOW] = "only some of those",
         [TIGHTEN_MODULES] = "only some of those",
+        [TIGHTEN_DENY] = "only more",
         [TIGHTEN_PATH] = "only the same or null",
         [TIGHTEN_MOUNTS] = "only those, and ro for rw",
         [TIGHTEN_ENV] = "only those, with their values",

@@ -202,6 +202,12 @@ static int add_module(struct policy_values *values, const struct policy_key *key
         return policy_add_preload(values, text, err);
 }
 
+static int add_deny(struct policy_values *values, const struct policy_key *key, const char *text,
+                    struct error *err)
+{
+        return policy_add_deny(values, text, err);
+}
+
 static int refuse_text(struct policy_values *values, const struct policy_key *key, const char *text,
                        struct error *err)
 {
@@ -215,9 +221,10 @@ static int (*const setters[KINDS])(struct policy_values *, const struct policy_k
         [KIND_THOUSANDTHS] = set_number, [KIND_CHOICE] = set_choice,
         [KIND_BOOLEAN] = set_boolean,    [KIND_BACKENDS] = set_backends,
         [KIND_PATH] = set_path,          [KIND_ALLOW] = add_allow,
-        [KIND_MODULES] = add_module,     [KIND_MOUNTS] = refuse_text,
-        [KIND_ENV] = refuse_text,        [KIND_RULES] = refuse_text,
-        [KIND_LANGUAGES] = refuse_text,  [KIND_FOLDERS] = refuse_text,
+        [KIND_DENY] = add_deny,          [KIND_MODULES] = add_module,
+        [KIND_MOUNTS] = refuse_text,     [KIND_ENV] = refuse_text,
+        [KIND_RULES] = refuse_text,      [KIND_LANGUAGES] = refuse_text,
+        [KIND_FOLDERS] = refuse_text,
 };
 
 int policy_key_set(struct policy_values *values, const struct policy_key *key, const char *text,

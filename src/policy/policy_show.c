@@ -190,7 +190,8 @@ void policy_yaml_value(struct strbuf *out, const struct policy_values *values,
                 yaml_backends(out, values);
                 break;
         case KIND_ALLOW:
-                yaml_list(out, &values->network_allow);
+        case KIND_DENY:
+                yaml_list(out, slot);
                 break;
         case KIND_MODULES:
                 yaml_list(out, &values->preload);

@@ -118,7 +118,8 @@ json_t *policy_json_value(const struct policy_values *values, const struct polic
         case KIND_BACKENDS:
                 return json_backends(values);
         case KIND_ALLOW:
-                return json_list(&values->network_allow);
+        case KIND_DENY:
+                return json_list(slot);
         case KIND_MODULES:
                 return json_list(&values->preload);
         case KIND_FOLDERS:

@@ -112,21 +112,14 @@ static int read_languages(struct reader *reader, const struct policy_key *key)
 }
 
 static int (*const readers[KINDS])(struct reader *reader, const struct policy_key *key) = {
-        [KIND_VERSION] = read_scalar,
-        [KIND_DURATION] = read_scalar,
-        [KIND_SIZE] = read_scalar,
-        [KIND_COUNT] = read_scalar,
-        [KIND_CHOICE] = read_scalar,
-        [KIND_BOOLEAN] = read_scalar,
-        [KIND_THOUSANDTHS] = read_scalar,
-        [KIND_PATH] = read_path,
-        [KIND_BACKENDS] = read_backends,
-        [KIND_ALLOW] = read_allow,
-        [KIND_MODULES] = read_modules,
-        [KIND_MOUNTS] = read_mounts,
-        [KIND_ENV] = read_env,
-        [KIND_RULES] = read_rules,
-        [KIND_LANGUAGES] = read_languages,
+        [KIND_VERSION] = read_scalar,     [KIND_DURATION] = read_scalar,
+        [KIND_SIZE] = read_scalar,        [KIND_COUNT] = read_scalar,
+        [KIND_CHOICE] = read_scalar,      [KIND_BOOLEAN] = read_scalar,
+        [KIND_THOUSANDTHS] = read_scalar, [KIND_PATH] = read_path,
+        [KIND_BACKENDS] = read_backends,  [KIND_ALLOW] = read_allow,
+        [KIND_MODULES] = read_modules,    [KIND_DENY] = read_deny,
+        [KIND_MOUNTS] = read_mounts,      [KIND_ENV] = read_env,
+        [KIND_RULES] = read_rules,        [KIND_LANGUAGES] = read_languages,
         [KIND_FOLDERS] = read_folders,
 };
 
@@ -144,6 +137,10 @@ static int check_network(struct reader *reader, yaml_mark_t mark)
                 r = reader_fail(reader, mark,
                                 "%snetwork: mode is '%s', but allow names destinations",
                                 reader->scope, mode);
+        else if (values->network_mode == NETWORK_HOST && values->network_deny.count > 0)
+                r = reader_fail(reader, mark,
+                                "%snetwork: mode is 'host', but deny names destinations",
+                                reader->scope);
         else if (policy_gives(values, FIELD_NETWORK_DNS) &&
                  ((values->network_mode < NETWORK_DNS && values->network_dns) ||
                   (values->network_mode == NETWORK_DNS && !values->network_dns)))

@@ -1,23 +1,14 @@
 /* What the proxy takes from itself before it hears the guest. */
 #include "proxy/proxy.h"
 #include "base/mem.h"
+#include "kernel/allow_only.h"
 
 #include <errno.h>
 #include <grp.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#endif
 
 enum { NOBODY = 65534, DESCRIPTORS_MAX = 256, ADDRESS_SPACE_MAX = 256 << 20 };
 
@@ -67,33 +58,10 @@ static int set_limits(void)
         return 0;
 }
 
-/* Whatever is not in the table ends the process. */
-static int apply_filter(void)
-{
-        struct sock_filter code[2 * ARRAY_SIZE(allowed_calls) + 8];
-        struct sock_fprog program = { .filter = code };
-        unsigned short n = 0;
-
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                                 offsetof(struct seccomp_data, arch));
-        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0);
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                                 offsetof(struct seccomp_data, nr));
-        for (size_t i = 0; i < ARRAY_SIZE(allowed_calls); i++) {
-                code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                                         allowed_calls[i], 0, 1);
-                code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        }
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-        program.len = n;
-        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
-}
-
 int confine_rest(void)
 {
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail with this value */
         if (set_limits() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 return -1;
-        return apply_filter();
+        return allow_only(allowed_calls, ARRAY_SIZE(allowed_calls));
 }

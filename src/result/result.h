@@ -61,6 +61,8 @@ struct usage {
         uint64_t io_read_bytes;
         uint64_t io_write_bytes;
         uint32_t processes_peak;
+        uint64_t net_connections;            /* made for the program */
+        uint64_t net_rx_bytes, net_tx_bytes; /* on them, as far as was seen */
 };
 
 /* One step: the compiler's or the program's. */

@@ -233,6 +233,9 @@ static json_t *metrics_value(const struct result *result)
         put(&b, "processes_peak", integer(usage->processes_peak));
         put(&b, "io_read_bytes", integer(usage->io_read_bytes));
         put(&b, "io_write_bytes", integer(usage->io_write_bytes));
+        put(&b, "net_connections", integer(usage->net_connections));
+        put(&b, "net_rx_bytes", integer(usage->net_rx_bytes));
+        put(&b, "net_tx_bytes", integer(usage->net_tx_bytes));
         put(&b, "warm", text_or_null(result->warm));
         put(&b, "cpu_user", seconds(usage->cpu_user_us));
         put(&b, "cpu_system", seconds(usage->cpu_system_us));

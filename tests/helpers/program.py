@@ -57,6 +57,14 @@ def proxy_path():
     return next((path for path in candidates if path.exists()), None)
 
 
+def network_path():
+    """The program that makes a guest's connections, found likewise."""
+    helper = helper_path()
+    candidates = ([helper.with_name("sandbox-network"), helper.parents[1] / "network/program/sandbox-network"]
+                  if helper else [])
+    return next((path for path in candidates if path.exists()), None)
+
+
 def analyze_path():
     """The program of static analysis, found likewise; not there where the build has no grammars."""
     for candidate in (program_path().with_name("sandbox-analyze"),
@@ -132,8 +140,8 @@ class Program:
             return path
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
-        for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), analyze_path(),
-                       mcp_path()):
+        for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), network_path(),
+                       analyze_path(), mcp_path()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)

@@ -96,8 +96,6 @@ def test_a_word_that_is_not_a_choice_is_refused(sandbox, marker, flags):
 
 
 @pytest.mark.parametrize("flags", [["--fuel", "1000"],
-                                   ["--network", "dns"],
-                                   ["--network", "allowlist"], ["--allow", "example.org"], ["--allow-dns"],
                                    ["--backend", "docker"], ["--backend", "wasm"]])
 def test_what_this_build_lacks_says_so(sandbox, marker, flags):
     refuse_run(sandbox, marker, *flags, words=["not available in this build"])

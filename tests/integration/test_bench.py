@@ -31,6 +31,12 @@ def test_warm_rows_are_warm_and_every_sample_is_kept(sandbox, place, no_leftover
     assert abs(warm["value"] - rows["python-warm"]["ratio"]) < 1e-6
 
 
+def test_an_allowed_connection_is_compared_with_the_hosts(sandbox, no_leftovers):
+    figures = by_name(bench(sandbox, "--only", "network")["figures"])
+    assert set(figures) == {"network-host", "network-allowed", "connect-host", "connect-allowed", "connect-added"}
+    assert all(figures[name]["value"] > 0 for name in set(figures) - {"connect-added"})
+
+
 def test_two_clients_and_a_burst_of_a_hundred_come_through(sandbox, no_leftovers):
     figures = by_name(bench(sandbox, "--only", "rate,burst")["figures"])
     assert set(figures) == {"rate-bare", "rate-warm", "burst-median", "burst-p99"}

@@ -44,6 +44,14 @@ def test_the_backends_are_told(report):
     assert not available.get("docker") and not available.get("wasm")
 
 
+def test_network_modes_are_told_as_a_run_finds_them(sandbox, report):
+    modes, = report["network_modes"]
+    assert modes["name"] == "dns, allowlist"
+    assert modes["available"] == (sandbox.run("--network", "dns", "-l", "shell", "-c", "true").exit_code == 0)
+    assert modes["available"] or (modes["reason"] and modes["fix"])
+    assert "dns, allowlist" in sandbox.call("doctor").stdout.decode()
+
+
 def test_the_doctor_agrees_with_a_run(sandbox, report):
     ran = {p["name"]: p for p in sandbox.shell("true")["protections"]}
     for protection in report["protections"]:

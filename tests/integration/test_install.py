@@ -65,6 +65,7 @@ def test_the_installed_program_reads_toml(sandbox, place, prefix):
 
 def test_the_proxy_is_installed_beside_the_helper(prefix):
     assert os.access(one(prefix, "sandbox-init").with_name("sandbox-proxy"), os.X_OK)
+    assert os.access(one(prefix, "sandbox-init").with_name("sandbox-network"), os.X_OK)
 
 
 def test_nothing_installed_is_set_user_id_or_writable_by_all(prefix):

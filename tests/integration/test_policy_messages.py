@@ -7,8 +7,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEAVE_OUT = "leave the key out to keep what holds without it"
-DESTINATION = ("write a name, *.name.org, an address or a CIDR, each with an optional :PORT or :PORT-PORT; international "
-               "names as xn--...")
+DESTINATION = ("write a name, *.name.org, an address or a CIDR, each with an optional :PORT or :PORT-PORT, or HOST:PORT/udp; "
+               "international names as xn--...")
 VARIABLE = "a name is letters, digits and '_', and does not begin with a digit"
 MOUNT = "filesystem: { mounts: [ { source: %s, target: %s } ] }"
 
@@ -83,6 +83,11 @@ MESSAGES = [
     ("env: { " + ", ".join(f"A{i}: ''" for i in range(12001)) + " }", None, "env: more than 12000 environment variables", None),
     ("network: { mode: none, allow: [ a.org ] }", "1:10", "network: mode is 'none', but allow names destinations",
      "take one of the two out"),
+    ("network: { mode: host, deny: [ a.org ] }", "1:10", "network: mode is 'host', but deny names destinations",
+     "take one of the two out"),
+    ("network: { deny: ['*'] }", "1:19", "network.deny: bad network destination '*'", DESTINATION),
+    ("network: { connections: 0 }", "1:25", "network.connections: must be between 1 and 4096, not '0'",
+     "0 does not mean endless; every limit has an end"),
     ("network: { mode: dns, dns: false }", "1:10", "network: mode is 'dns', but dns is false", "take one of the two out"),
     ("network: { mode: none, dns: true }", "1:10", "network: mode is 'none', but dns is true", "take one of the two out"),
     ("network: { allow: a.org }", "1:19", "network.allow: must be a list of destinations, not a single value", None),
@@ -157,6 +162,10 @@ def test_layers_that_are_too_much_together_are_refused(sandbox, place):
     def variables(letter, count, size):
         return "env: { " + ", ".join(f"{letter}{i}: {'x' * size}" for i in range(count)) + " }"
 
+    def denied(letter):
+        return "network: { deny: [ " + ", ".join(f"{letter}{i}.org" for i in range(600)) + " ] }"
+
+    assert two(denied("a"), denied("b")) == "sandbox: more than 1024 denied destinations in all layers together"
     assert two(mounts("a"), mounts("b")) == "sandbox: more than 64 mounts in all layers together"
     assert two(variables("A", 7000, 1), variables("B", 7000, 1)) == \
         "sandbox: more than 12000 environment variables in all layers together"

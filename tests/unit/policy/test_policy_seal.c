@@ -9,7 +9,8 @@ static const char ceiling[] =
         "enforcement: strict\n"
         "limits: {timeout: 10s, cpu_time: 10s, memory: 64M, cpus: 1.0, processes: 10, disk: 10M,"
         " open_files: 10, stdout: 1M, stderr: 1M, fuel: 1000}\n"
-        "network: {mode: allowlist, allow: [a.org, b.org]}\n"
+        "network: {mode: allowlist, allow: [a.org, b.org], deny: [x.org], connections: 9,"
+        " bytes: 1M, rate: 1M}\n"
         "filesystem: {workspace: /work, mounts: [{source: /s, target: /ro},"
         " {source: /t, target: /rw, mode: rw}]}\n"
         "env: {A: x}\n"
@@ -66,6 +67,9 @@ static const struct {
         { "network.allow", "network: {allow: {add: [c.org]}}",
           "'c.org' is not among the destinations of the ceiling" },
         { "preload", "preload: {add: [numpy]}", "'numpy' is not among the modules of the ceiling" },
+        { "network.connections", "network: {connections: 10}", "is above the ceiling" },
+        { "network.bytes", "network: {bytes: 2M}", "is above the ceiling" },
+        { "network.rate", "network: {rate: 2M}", "is above the ceiling" },
         { "filesystem.workspace", "filesystem: {workspace: /other}",
           "'/other' is not the ceiling '/work'" },
         { "filesystem.mounts", "filesystem: {mounts: [{source: /n, target: /new}]}",
@@ -113,6 +117,11 @@ static const struct {
         { "network.allow", "network: {allow: []}" },
         { "preload", "preload: []" },
         { "preload", "preload: [json]" },
+        { "network.deny", "network: {deny: [y.org]}" },
+        { "network.deny", "network: {deny: []}" },
+        { "network.connections", "network: {connections: 1}" },
+        { "network.bytes", "network: {bytes: 1K}" },
+        { "network.rate", "network: {rate: 1K}" },
         { "filesystem.workspace", "filesystem: {workspace: null}" },
         { "filesystem.workspace", "filesystem: {workspace: /work}" },
         { "filesystem.mounts", "filesystem: {mounts: [{source: /t, target: /rw, mode: ro}]}" },
@@ -161,7 +170,8 @@ static void every_key_has_its_rows(void **state)
 {
         for (size_t i = 0; i < policy_key_count; i++) {
                 const struct policy_key *key = &policy_keys[i];
-                bool may_widen = key->tighten == TIGHTEN_FREE,
+                /* A layer cannot take back what an earlier one denies, sealed or not. */
+                bool may_widen = key->tighten == TIGHTEN_FREE || key->kind == KIND_DENY,
                      tightens = key->kind == KIND_LANGUAGES;
 
                 if (key->kind == KIND_RULES && strcmp(key->key, "analysis.python") != 0)

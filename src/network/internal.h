@@ -1,0 +1,185 @@
+/* The state of one run's network, shared by the files of this room. */
+#ifndef NETWORK_INTERNAL_H
+#define NETWORK_INTERNAL_H
+
+#include "network/dns_message.h"
+#include "network/server.h"
+#include "network/rules.h"
+
+#include "kernel/tcp_count.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+enum {
+        SERVERS_MAX = 3,
+        QUERIES_MAX = 64,
+        STREAMS_MAX = 16,
+        GIVEN_MAX = 2048,
+        PENDING_MAX = 64, /* each holds two descriptors of ours */
+        COUNTED_MAX = 4096,
+        FLOWS_MAX = 32,
+};
+
+/* Something in our poll set; the first member of what it watches. */
+struct watched {
+        void (*ready)(struct network *network, struct watched *self);
+};
+
+/* An address that our resolver gave. */
+struct given {
+        struct address address;
+        char *name;          /* owned; the one that was asked for */
+        uint64_t expires_ns; /* connections may be begun until then */
+};
+
+struct server {
+        struct sockaddr_storage name;
+        socklen_t length;
+};
+
+/* A connection whose bytes are counted. */
+struct counted {
+        uint64_t number;
+        struct tcp_id id;
+        uint64_t received, sent; /* so far */
+};
+
+struct query;
+struct stream;
+struct pending;
+struct door;
+struct flow;
+
+struct network {
+        struct network_guest guest;
+        struct rules allow, deny;
+        bool resolve_all, connects;
+        uint64_t connections_max, bytes_max;
+        uint64_t rate_max;
+        uint64_t rate_bytes, rate_left; /* seen when it was looked at last; what may still go */
+        uint64_t rate_ns;
+        bool has_exceeded;
+        struct network_usage usage, told;
+        int poll_fd;
+        int timer_fd;
+        uint64_t due_ns; /* when it goes off; 0: it does not */
+        struct watched timer, listener, datagrams, streams_listener;
+        /* resolver */
+        struct server servers[SERVERS_MAX];
+        size_t server_count;
+        struct query *queries[QUERIES_MAX]; /* owned; NULL: free */
+        struct stream *streams[STREAMS_MAX];
+        bool streams_wait;   /* there was no room for one more */
+        struct given *given; /* owned */
+        size_t given_count, given_capacity;
+        /* connections */
+        struct pending **pending; /* owned; being made */
+        size_t pending_count, pending_capacity;
+        int alive_fd; /* see alive.c */
+        struct watched alive;
+        int count_fd;            /* asks about bytes; or -1 */
+        struct counted *counted; /* owned */
+        size_t counted_count, counted_capacity;
+        uint64_t alive_count; /* at most */
+        /* UDP */
+        struct door *doors[NETWORK_RELAYS]; /* owned */
+        size_t door_count;
+        struct flow *flows[FLOWS_MAX]; /* owned; NULL: free */
+        char *datagram;      /* owned; where one is on its way; NULL without rules for UDP */
+        uint64_t own_cookie; /* of the network namespace that we are in; 0: not known */
+        uint64_t own_inode;
+};
+
+/* server.c */
+int network_watch(struct network *network, int fd, uint32_t events, struct watched *watched);
+void network_unwatch(struct network *network, int fd);
+/* Sets the timer so that something due then is not missed. */
+void network_due(struct network *network, uint64_t ns);
+void network_refuse(struct network *network, const char *why, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* Tells where more bytes went over than may, or faster. */
+void network_check_bytes(struct network *network);
+/* Something was used: says so soon. */
+void network_used(struct network *network);
+
+/* calls.c */
+void calls_ready(struct network *network, struct watched *self);
+/* Notes which network namespace we are in. 0, or -1 with errno. */
+int calls_know_ourselves(struct network *network);
+
+/* connections.c: connections on their way. */
+struct notify_call;
+struct destination {
+        int family; /* of the guest's socket */
+        struct address address;
+        uint16_t port;
+};
+/* Begins one on a socket of ours, in place of the guest's `copy`, which is taken. */
+void connection_begin(struct network *network, const struct notify_call *call, pid_t process,
+                      int copy, const struct destination *to);
+/* Begins one on the guest's own descriptor: a socket of its namespace, or (`leads_out`) one that it
+ * was given before. Takes `copy`. */
+void connection_begin_own(struct network *network, const struct notify_call *call, int copy,
+                          const struct sockaddr_storage *name, socklen_t length, bool leads_out);
+void connections_expire(struct network *network, uint64_t now);
+void connections_done(struct network *network);
+
+/* alive.c: connections that were made. */
+bool alive_has_room(struct network *network); /* for one more */
+void alive_note(struct network *network, int fd, const struct sockaddr_storage *to);
+void alive_look(struct network *network);
+void alive_end_ready(struct network *network, struct watched *self);
+void alive_done(struct network *network);
+
+/* decide.c: NULL where it may be reached; else why not. */
+const char *decide_connect(struct network *network, const struct address *address, uint16_t port);
+/* The same for datagrams to an address that a rule for UDP leads to. */
+const char *decide_send(const struct network *network, const struct address *address,
+                        uint16_t port);
+/* Whether the name may be asked about; NULL or why not. */
+const char *decide_name(const struct network *network, const char *name);
+/* Takes out of an answer for an allowed name what must not be reached, and remembers the rest. */
+void decide_answer(struct network *network, const char *name, struct dns_answer *answer);
+/* Whether a rule or our resolver ever named the address. */
+bool decide_is_known(const struct network *network, const struct address *address);
+void decide_done(struct network *network);
+
+/* relay.c: UDP. */
+int relay_begin(struct network *network);
+/* Whether datagrams to there are passed on. */
+bool relay_has(const struct network *network, const struct address *address, uint16_t port);
+/* The resolver gave this address for the name: a rule may allow UDP to it, until then. */
+void relay_given(struct network *network, const char *name, const struct address *address,
+                 uint64_t expires_ns);
+void relay_expire(struct network *network, uint64_t now);
+void relay_done(struct network *network);
+
+/* resolver.c: the guest's side. */
+void resolver_datagram_ready(struct network *network, struct watched *self);
+void resolver_stream_ready(struct network *network, struct watched *self);
+void resolver_expire(struct network *network, uint64_t now);
+void resolver_done(struct network *network);
+/* Where an answer goes. */
+struct asker {
+        struct dns_question question;
+        struct stream *stream; /* or NULL: a datagram */
+        struct sockaddr_storage name;
+        socklen_t length;
+};
+void resolver_answer(struct network *network, const struct asker *asker, struct dns_answer *answer);
+
+/* upstream.c: the servers' side. False where there is no room or no server. */
+bool upstream_ask(struct network *network, const struct asker *asker);
+/* Forgets what this stream asked. */
+void upstream_forget(struct network *network, const struct stream *stream);
+void upstream_expire(struct network *network, uint64_t now);
+void upstream_done(struct network *network);
+
+/* host_files.c */
+size_t host_servers(const char *path, struct server *servers, size_t max);
+/* Addresses of a name in a file like /etc/hosts; whether the name is in it. */
+bool host_lookup(const char *path, const char *name, bool v4, struct dns_answer *answer);
+
+#endif
