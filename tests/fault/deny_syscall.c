@@ -2,8 +2,8 @@
  * deny_syscall NAME EPERM|ENOSYS|EAGAIN PROGRAM [ARGUMENT...]
  *
  * Runs a program to which one system call always fails: a machine that lacks it, or forbids it. The
- * filter is inherited by everything the program starts. Where the caller may, it is installed without
- * no_new_privs, so that nothing else differs from a plain start.
+ * filter is inherited by everything the program starts. Where the caller may, it is installed
+ * without no_new_privs, so that nothing else differs from a plain start.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -22,18 +22,24 @@ static const struct {
         unsigned number;
 } calls[] = {
 #define CALL(name) { #name, SYS_##name },
-        CALL(clone) CALL(setns) CALL(clone3) CALL(mount) CALL(open_tree) CALL(move_mount) CALL(mount_setattr)
-        CALL(pivot_root) CALL(umount2) CALL(sethostname) CALL(setsid) CALL(unshare)
-        CALL(capset) CALL(setresuid) CALL(setresgid) CALL(setgroups)
-        CALL(landlock_create_ruleset) CALL(landlock_add_rule) CALL(landlock_restrict_self)
-        CALL(seccomp) CALL(close_range) CALL(memfd_create) CALL(socketpair)
-        CALL(pidfd_open) CALL(pidfd_send_signal) CALL(prlimit64) CALL(mkdirat)
-        CALL(fchown) CALL(openat2) CALL(statfs) CALL(sendfile) CALL(fchownat) CALL(symlinkat)
-        CALL(recvmsg) CALL(sendmsg) CALL(dup3) CALL(pipe2) CALL(eventfd2) CALL(waitid)
-        CALL(sched_setaffinity) CALL(sched_getaffinity) CALL(capget) CALL(fcntl)
-        CALL(unlinkat) CALL(getdents64) CALL(kill) CALL(pread64) CALL(ppoll)
+        CALL(clone) CALL(setns) CALL(clone3) CALL(mount) CALL(open_tree) CALL(move_mount) CALL(
+                mount_setattr) CALL(pivot_root) CALL(umount2) CALL(sethostname) CALL(setsid)
+                CALL(unshare) CALL(capset) CALL(setresuid) CALL(setresgid) CALL(setgroups) CALL(
+                        landlock_create_ruleset) CALL(landlock_add_rule)
+                        CALL(landlock_restrict_self) CALL(seccomp) CALL(close_range) CALL(
+                                memfd_create) CALL(socketpair) CALL(pidfd_open)
+                                CALL(pidfd_send_signal) CALL(prlimit64) CALL(mkdirat) CALL(
+                                        fchown) CALL(openat2) CALL(statfs) CALL(sendfile)
+                                        CALL(fchownat) CALL(symlinkat) CALL(recvmsg) CALL(
+                                                sendmsg) CALL(dup3) CALL(pipe2) CALL(eventfd2)
+                                                CALL(waitid) CALL(sched_setaffinity) CALL(
+                                                        sched_getaffinity) CALL(capget) CALL(fcntl)
+                                                        CALL(unlinkat) CALL(getdents64) CALL(kill)
+                                                                CALL(pread64) CALL(ppoll)
 #ifdef SYS_chown
-        CALL(chown) CALL(symlink) CALL(mkdir) CALL(poll)
+                                                                        CALL(chown) CALL(symlink)
+                                                                                CALL(mkdir)
+                                                                                        CALL(poll)
 #endif
 #undef CALL
 };
@@ -58,9 +64,9 @@ static int deny(unsigned number, unsigned error)
 
         if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0)
                 return 0;
-        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ?
-                       -1 :
-                       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+                       ? -1
+                       : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
 static int find_error(const char *name)

@@ -220,7 +220,7 @@ def test_usage_is_this_runs_alone(keeper):
     keeper.warm("x = bytearray(150 << 20); sum(i for i in range(10 ** 6))")
     small = keeper.warm("pass")
     assert small["memory_used"] < 100 << 20
-    assert small["metrics"]["processes_peak"] == 1
+    assert small["metrics"]["processes_peak"] <= 2  # Itself, and for a moment whoever brought it there.
 
 
 def test_what_brings_something_of_the_hosts_goes_cold(keeper, sandbox, place):
