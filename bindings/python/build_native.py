@@ -17,7 +17,8 @@ from cffi import FFI
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[1]
 BUILD = Path(os.environ.get("SANDBOX_BUILD_DIR", TREE / "build"))
-HELPERS = ("init/sandbox-init", "analysis/sandbox-analyze", "proxy/sandbox-proxy", "park/sandbox-park.so")
+HELPERS = ("init/sandbox-init", "analysis/sandbox-analyze", "proxy/sandbox-proxy", "network/program/sandbox-network",
+           "park/sandbox-park.so")
 LIBRARIES = ("jansson", "yaml", "md", "pthread")
 
 

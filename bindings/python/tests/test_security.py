@@ -36,3 +36,13 @@ def test_executions_do_not_see_each_other(python):
     python.execute("import builtins; builtins.leak = 1; import os; os.environ['LEAK'] = '1'")
     result = python.execute("import builtins, os; print(hasattr(builtins, 'leak'), 'LEAK' in os.environ)")
     assert result.stdout == "False False\n"
+
+
+def test_names_resolve_only_where_they_may(python):
+    ask = "import socket\ntry: print(socket.gethostbyname('localhost.'))\nexcept OSError as e: print('no')"
+    python.policy.network = "dns"
+    result = python.execute(ask)
+    assert result.status == "ok", result
+    python.policy.network = "allowlist"
+    python.policy.network_allow = ["example.org:443"]
+    assert python.execute("import socket; socket.create_connection(('192.0.2.1', 80), 5)").status == "failed"
