@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := all
 .PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh test-python wheel lint format \
-        fuzz soak bench bench-check install clean
+        fuzz soak bench bench-check install clean wasm test-wasm
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -39,6 +39,13 @@ test-python: test-tools all ## the Python package, in virtual environments made 
 
 wheel: test-tools all ## a wheel of the Python package that carries the library, in build/wheels
 	@tools/make-wheel
+
+wasm: all ## build what the wasm backend runs (once, some minutes): engine, Python, JavaScript
+	@tools/bootstrap wasm
+	@tools/build-wasm
+
+test-wasm: test-tools wasm ## the wasm backend alone, with parts of CPython's own test suite
+	@tools/run-tests wasm
 
 lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint
@@ -77,6 +84,9 @@ test-fresh: ## the way from nothing, with all languages, in a clean Debian in a 
 install: all ## to PREFIX (/usr/local), under DESTDIR
 	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	DESTDIR=$(DESTDIR) meson install -C build
+	@if [ -e build/wasm/about.json ]; then \
+		install -d "$(DESTDIR)$(abspath $(PREFIX))/libexec/sandbox/wasm" && \
+		install -m 644 build/wasm/* "$(DESTDIR)$(abspath $(PREFIX))/libexec/sandbox/wasm"; fi
 
 clean: ## remove what was built
 	rm -rf build build-asan build-fuzz

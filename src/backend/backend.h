@@ -32,6 +32,7 @@ struct backend_input {
 
 struct backend {
         const char *name;
+        enum plan_kind kind; /* what its runs are made of */
         /* Protections that must be seen in force before the program starts, by the network mode. */
         uint64_t (*required)(enum plan_network network);
         /* Fills in what only this backend knows about the plan. */
@@ -43,6 +44,10 @@ struct backend {
 
 extern const struct backend backend_container;
 extern const struct backend backend_local;
+/* WebAssembly in a worker of ours that is itself contained; and, where the machine allows no
+ * namespaces, behind Landlock and seccomp alone. */
+extern const struct backend backend_wasm;
+extern const struct backend backend_wasm_bare;
 
 /* Starts a run: makes its control group, its pipes and the helper, and sends the order. On success
  * `run` is the caller's to run_close(). */

@@ -36,4 +36,5 @@ static void describe(const struct run *run, const struct plan *plan, struct resu
                                       "connection and makes it, and answers for names");
 }
 
-const struct backend backend_container = { "container", required, complete, describe };
+const struct backend backend_container = { "container", PLAN_CONTAINER, required, complete,
+                                           describe };

@@ -36,4 +36,4 @@ static void describe(const struct run *run, const struct plan *plan, struct resu
         }
 }
 
-const struct backend backend_local = { "local", required, complete, describe };
+const struct backend backend_local = { "local", PLAN_LOCAL, required, complete, describe };

@@ -27,6 +27,24 @@ static const char *mark(bool available, bool color)
         return available ? "ok     " : "missing";
 }
 
+/* "wasmtime 50.0.1 (28 MiB), python 3.13.5 (33 MiB)": what a backend brings with it. */
+static void add_built(struct strbuf *out, const json_t *built)
+{
+        const json_t *engine = json_object_get(built, "engine");
+        const char *name;
+        json_t *guest;
+
+        if (!engine)
+                return;
+        strbuf_addf(out, "  %-18s%s %s (%lld MiB)", "", text_of(engine, "name", "?"),
+                    text_of(engine, "version", "?"),
+                    (long long)json_integer_value(json_object_get(engine, "bytes")) >> 20);
+        json_object_foreach(json_object_get(built, "guests"), name, guest)
+                strbuf_addf(out, ", %s %s (%lld MiB)", name, text_of(guest, "version", "?"),
+                            (long long)json_integer_value(json_object_get(guest, "bytes")) >> 20);
+        strbuf_adds(out, "\n");
+}
+
 static void add_kinds(struct strbuf *out, const char *title, const json_t *kinds, bool color)
 {
         size_t index;
@@ -39,6 +57,7 @@ static void add_kinds(struct strbuf *out, const char *title, const json_t *kinds
 
                 strbuf_addf(out, "  %-18s%s  %s\n", text_of(item, "name", "?"),
                             mark(available, color), text_of(item, "reason", ""));
+                add_built(out, json_object_get(item, "built"));
         }
 }
 

@@ -232,12 +232,6 @@ static int apply_no_record(const struct option *option, const char *value, void 
         return 0;
 }
 
-static int apply_unavailable(const struct option *option, const char *value, void *target,
-                             struct error *err)
-{
-        return error_set(err, SBX_EUNAVAILABLE, "not available in this build");
-}
-
 #define NOT_HERE " (not available in this build)"
 
 const struct option run_options[] = {
@@ -304,7 +298,8 @@ const struct option run_options[] = {
           apply_output_limit, "limits.stdout" },
         { "output-kill", 0, NULL, false, false, "end the program when it passes the output limit",
           apply_output_kill },
-        { "fuel", 0, "N", false, false, "instruction budget" NOT_HERE, apply_unavailable },
+        { "fuel", 0, "N", false, false, "instruction budget of the wasm backend", apply_value,
+          "limits.fuel" },
         OPTION_HEADING("Surroundings"),
         { "network", 0, "MODE", false, false,
           "none (default), localhost, dns (names resolve), allowlist, host", apply_value,
@@ -323,7 +318,7 @@ const struct option run_options[] = {
           "set a variable; nothing of the caller's environment enters otherwise", apply_env,
           "env." },
         OPTION_HEADING("Containment"),
-        { "backend", 0, "B", false, false, "auto (default), container, local", apply_value,
+        { "backend", 0, "B", false, false, "auto (default), container, local, wasm", apply_value,
           "backend" },
         { "fallback", 0, "B", false, false, "the backend to take where the first is not available",
           apply_value, "fallback" },

@@ -162,6 +162,7 @@ static int make_key(struct passage *passage, struct error *err)
         hash_update_words(&hash, language->deps.install.command);
         hash_update_words(&hash, language->deps.install.env);
         hash_update_words(&hash, language->env);
+        hash_update_words(&hash, wasm_installs(passage));
         hash_variables(&hash, language->deps.variables);
         if (watched_hash(&passage->tool, language->deps.watch, &hash) < 0)
                 return error_set_nomem(err);
@@ -312,6 +313,9 @@ static int install(struct passage *passage, struct error *err)
         r = registry_ask(passage, err);
         if (r == 0)
                 r = set_proxy(&deps->env, err);
+        for (const char *const *one = wasm_installs(passage); *one && r == 0; one++)
+                if (strlist_add(&deps->env, *one) < 0)
+                        r = error_set_nomem(err);
         if (r == 0)
                 r = gateway_open(program, &deps->places, passage->order->cancel_fd, &deps->gateway,
                                  err);

@@ -3,6 +3,7 @@
  * to know whether a default run is possible. Nothing is guessed from versions or settings.
  */
 #include "engine/engine.h"
+#include "engine/wasm.h"
 #include "backend/backend.h"
 #include "base/fd.h"
 
@@ -20,27 +21,20 @@ enum { HELPER_MAX = 8 << 20 };
         "Delegate=yes "                                                                            \
         "sandbox ...' (the system needs cgroup v2 and a user manager: 'loginctl enable-linger')"
 
-/* Runs the helper itself as a program: it finds no order and ends at once. */
-static int try_run(struct engine *engine, const char *enforcement, const char *backend,
-                   const char *network, struct result **ret_result, struct error *err)
+/* Runs a program of a language. */
+static int try_program(struct engine *engine, const char *enforcement, const char *backend,
+                       const char *network, const char *language, const void *code, size_t length,
+                       struct result **ret_result, struct error *err)
 {
-        AUTO_CLOSE int fd = open(engine->init_path, O_RDONLY | O_CLOEXEC);
-        AUTO_FREE char *code = NULL;
         struct request request;
         struct policy policy;
         struct engine_order order = { .request = &request, .layers = { &policy }, .cancel_fd = -1 };
-        size_t length;
         int r;
 
-        if (fd < 0)
-                return error_set_errno(err, "open the helper '%s'", engine->init_path);
-        r = fd_read_all(fd, HELPER_MAX, "the helper", &code, &length, err);
-        if (r < 0)
-                return r;
         request_init(&request);
         request.no_record = true; /* nobody asked for a run */
         policy_init(&policy);
-        r = request_set_language(&request, "binary", err);
+        r = request_set_language(&request, language, err);
         if (r == 0)
                 r = request_set_code(&request, code, length, err);
         if (r == 0)
@@ -54,6 +48,24 @@ static int try_run(struct engine *engine, const char *enforcement, const char *b
         request_done(&request);
         policy_done(&policy);
         return r;
+}
+
+/* Runs the helper itself as a program: it finds no order and ends at once. */
+static int try_run(struct engine *engine, const char *enforcement, const char *backend,
+                   const char *network, struct result **ret_result, struct error *err)
+{
+        AUTO_CLOSE int fd = open(engine->init_path, O_RDONLY | O_CLOEXEC);
+        AUTO_FREE char *code = NULL;
+        size_t length;
+        int r;
+
+        if (fd < 0)
+                return error_set_errno(err, "open the helper '%s'", engine->init_path);
+        r = fd_read_all(fd, HELPER_MAX, "the helper", &code, &length, err);
+        if (r < 0)
+                return r;
+        return try_program(engine, enforcement, backend, network, "binary", code, length,
+                           ret_result, err);
 }
 
 static bool has_run(const struct result *result)
@@ -101,6 +113,41 @@ static json_t *absent_backend(const char *name)
                          "not available in this build", "fix");
 }
 
+/* The smallest module there is: a function "_start" that does nothing. */
+static const uint8_t empty_module[] = {
+        0,  'a', 's', 'm', 1,   0,   0,   0,                   /* a module, version 1 */
+        1,  4,   1,   96,  0,   0,                             /* a type: nothing to nothing */
+        3,  2,   1,   0,                                       /* a function of it */
+        7,  10,  1,   6,   '_', 's', 't', 'a', 'r', 't', 0, 0, /* its name */
+        10, 4,   1,   2,   0,   11,                            /* its body: the end */
+};
+
+/* Runs it, and tells what was built. */
+static json_t *describe_wasm(struct engine *engine)
+{
+        AUTO_FREE char *parts = NULL;
+        AUTO_FREE char *about = wasm_about(engine, &parts);
+        struct result *result = NULL;
+        struct error err = { 0 };
+        int r = try_program(engine, "strict", "wasm", "none", "wasm", empty_module,
+                            sizeof(empty_module), &result, &err);
+        bool available = r == 0 && has_run(result);
+        json_t *json =
+                json_pack("{s:s, s:b, s:o, s:o}", "name", "wasm", "available", available, "reason",
+                          text_or_null(available ? NULL
+                                       : result  ? result->message
+                                                 : err.message),
+                          "fix",
+                          text_or_null(available ? NULL
+                                       : result  ? result->hint
+                                                 : err.hint));
+
+        (void)json_object_set_new(json, "built", about ? json_loads(about, 0, NULL) : json_null());
+        (void)json_object_set_new(json, "path", text_or_null(parts));
+        result_free(result);
+        return json;
+}
+
 static const char *cgroup_word(const struct engine *engine)
 {
         if (engine->site.version == CGROUP_NONE)
@@ -121,7 +168,8 @@ static json_t *build(struct engine *engine, const struct result *strict,
 
         if (uname(&kernel) < 0)
                 strcpy(kernel.release, "unknown");
-        for (int id = 0; id < PROTECTION_COUNT; id++)
+        /* The last is a backend's of its own, which is listed below. */
+        for (int id = 0; id < PROTECTION_WEBASSEMBLY; id++)
                 (void)json_array_append_new(protections,
                                             describe_protection(has_run(strict) ? strict : lenient,
                                                                 (enum protection)id, as_root));
@@ -129,7 +177,7 @@ static json_t *build(struct engine *engine, const struct result *strict,
         (void)json_array_append_new(backends, describe_backend("local", local));
         (void)json_array_append_new(networks, describe_backend("dns, allowlist", asked));
         (void)json_array_append_new(backends, absent_backend("docker"));
-        (void)json_array_append_new(backends, absent_backend("wasm"));
+        (void)json_array_append_new(backends, describe_wasm(engine));
         return json_pack(
                 "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
                 text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",

@@ -82,8 +82,16 @@ static bool is_program(const char *path)
 char *engine_find_helper(const char *name, const char *variable)
 {
         static const char *const beside[] = {
-                ".",           "../init",     "../src/init",     "../toml",
-                "../src/toml", "../analysis", "../src/analysis", "../libexec/sandbox",
+                ".",
+                "../init",
+                "../src/init",
+                "../toml",
+                "../src/toml",
+                "../analysis",
+                "../src/analysis",
+                "../wasm",
+                "../src/wasm",
+                "../libexec/sandbox",
         };
         const char *chosen = secure_getenv(variable);
         AUTO_STRBUF struct strbuf installed = { 0 };

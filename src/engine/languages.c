@@ -1,5 +1,7 @@
 /* The languages as they are on this machine. */
 #include "engine/engine.h"
+#include "engine/wasm.h"
+#include "base/str.h"
 
 #include <jansson.h>
 
@@ -12,11 +14,26 @@ static json_t *list_of(const char *const *items)
         return list;
 }
 
-static json_t *describe(const struct engine *engine, const struct language *language)
+/* A module has its interpreter in the wasm backend alone. */
+static bool find(const struct engine *engine, const struct language *language, const json_t *built,
+                 struct language_tool *ret_tool, struct error *ret_why)
+{
+        if (!str_equal(language->name, "wasm") || built)
+                return language_find(language, engine->cache_dir, ret_tool, ret_why) == 0;
+        (void)error_set(ret_why, SBX_EUNAVAILABLE, "backend 'wasm' is not built");
+        error_hint(ret_why, "build it once, in the source's folder: make wasm");
+        return false;
+}
+
+/* `built`: what the wasm backend has, or NULL. */
+static json_t *describe(const struct engine *engine, const struct language *language,
+                        const json_t *built)
 {
         struct error why = { 0 };
         struct language_tool tool = { 0 };
-        bool found = language_find(language, engine->cache_dir, &tool, &why) == 0;
+        bool found = find(engine, language, built, &tool, &why);
+        json_t *guest = json_object_get(
+                json_object_get(json_object_get(built, "guests"), language->name), "version");
         json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "name", language->name, "title",
                                  language->title, "aliases", list_of(language->aliases),
                                  "extensions", list_of(language->extensions));
@@ -27,6 +44,7 @@ static json_t *describe(const struct engine *engine, const struct language *lang
                                   tool.path[0] ? json_string(tool.path) : json_null());
         (void)json_object_set_new(json, "warm",
                                   json_string(language->park.command[0] ? language->warm : "none"));
+        (void)json_object_set_new(json, "wasm", json_incref(guest ? guest : json_null()));
         (void)json_object_set_new(json, "status", json_string(found ? "ready" : "missing"));
         (void)json_object_set_new(json, "reason", found ? json_null() : json_string(why.message));
         (void)json_object_set_new(json, "fix",
@@ -36,12 +54,17 @@ static json_t *describe(const struct engine *engine, const struct language *lang
 
 char *engine_languages_json(struct engine *engine, struct error *err)
 {
+        AUTO_FREE char *about = wasm_about(engine, NULL);
+        json_t *built = about ? json_loads(about, 0, NULL) : NULL;
         json_t *list = json_array();
         char *text;
 
-        for (size_t i = 0; i < languages_count(engine->languages); i++)
-                (void)json_array_append_new(list,
-                                            describe(engine, languages_at(engine->languages, i)));
+        for (size_t i = 0; i < languages_count(engine->languages); i++) {
+                const struct language *language = languages_at(engine->languages, i);
+
+                (void)json_array_append_new(list, describe(engine, language, built));
+        }
+        json_decref(built);
         text = json_dumps(list, JSON_INDENT(2));
         json_decref(list);
         if (!text)

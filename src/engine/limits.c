@@ -56,7 +56,11 @@ static void describe_memory(struct result *result, const struct run *run,
 {
         uint64_t set = run->counted.memory_limit;
 
-        if (group_was_used(run) && set > 0 && set <= limits->memory_bytes)
+        if (result->fuel.is_used)
+                result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, "wasm",
+                                      "linear memory; the worker around it by %s",
+                                      group_was_used(run) ? by : "monitor");
+        else if (group_was_used(run) && set > 0 && set <= limits->memory_bytes)
                 result_set_protection(result, PROTECTION_MEMORY, STATE_ENFORCED, by, "%s", "");
         else if (run->group.dir_fds[CGROUP_MEMORY] >= 0)
                 result_set_protection(result, PROTECTION_MEMORY, STATE_MISSING, NULL,
@@ -140,7 +144,7 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
 {
         const char *by = cgroup_version_name(run->group.version);
         struct result *result = passage->result;
-        bool container = passage->backend == &backend_container;
+        bool container = passage->backend->kind == PLAN_CONTAINER;
 
         result_set_protection(result, PROTECTION_TIMEOUT, STATE_ENFORCED, "monitor", "%s", "");
         if (run->counted.cpu_us > 0)

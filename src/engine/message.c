@@ -72,6 +72,8 @@ void message_compose(struct passage *passage)
         const struct limits *limits = &passage->policy.limits;
         char text[UNITS_TEXT_MAX];
 
+        if (result->fuel.is_used && result->run.outcome == OUTCOME_COMPILE_ERROR)
+                return; /* a module: the engine said why */
         if (deps_compose(result))
                 return;
         switch (result->run.outcome) {
@@ -113,6 +115,10 @@ void message_compose(struct passage *passage)
                 break;
         case OUTCOME_CANCELLED:
                 (void)result_set_message(result, "The run was cancelled");
+                break;
+        case OUTCOME_FUEL_EXHAUSTED:
+                (void)result_set_message(result, "Fuel of %llu instructions used up",
+                                         (unsigned long long)limits->fuel);
                 break;
         case OUTCOME_COMPILE_ERROR:
                 compile_message(passage);

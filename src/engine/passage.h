@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/files.h"
 #include "engine/templating.h"
+#include "engine/wasm.h"
 #include "history/running.h"
 #include "monitor/monitor.h"
 #include "plan/build.h"
@@ -56,8 +57,9 @@ struct passage {
         struct history history;         /* where to; its path is the engine's */
         struct running running;         /* its entry among those that are going on */
         struct history_artifacts artifacts;
-        bool wants_details; /* somebody looks at I/O and network */
-        bool is_static;     /* the code is a program that needs no loader and no library */
+        struct wasm_passage wasm; /* of a run on that backend */
+        bool wants_details;       /* somebody looks at I/O and network */
+        bool is_static;           /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */
@@ -87,7 +89,7 @@ struct step_order {
 };
 /* step_plan.c: what the plan of a step is made from, and the descriptors of its files. */
 struct step_files {
-        int fds[1 + PLAN_BUNDLES_MAX];
+        int fds[2 + PLAN_BUNDLES_MAX];
         int count;
 };
 void step_describe(const struct passage *passage, const struct step_order *order,

@@ -60,6 +60,7 @@ static void passage_done(struct passage *passage)
         mem_free(passage->prepared_path);
         fd_close(passage->program_fd);
         mem_free(passage->program_path);
+        wasm_done(&passage->wasm);
         templating_end(&passage->templating);
 }
 
@@ -133,6 +134,7 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
         running_init(&passage->running);
         history_artifacts_init(&passage->artifacts);
         deps_init(&passage->deps);
+        wasm_init(&passage->wasm);
         r = templating_begin(&passage->templating, engine, order, err);
         passage->order = &passage->templating.order;
         passage->code = passage->templating.code;

@@ -231,9 +231,20 @@ static int take_code(struct passage *passage, struct error *err)
         return passage->program_fd < 0 ? error_set_errno(err, "keep the code") : 0;
 }
 
+/* A guest of the wasm backend brings its own interpreter, so the machine's is not looked for. */
+static int find_tool(struct passage *passage, struct error *err)
+{
+        if (passage->policy.backends[0] != BACKEND_WASM || !wasm_has_guest(passage->language) ||
+            passage->code->deps)
+                return language_find(passage->language, passage->engine->cache_dir, &passage->tool,
+                                     err);
+        passage->tool.path[0] = passage->tool.runtime[0] = passage->tool.version[0] = '\0';
+        return 0; /* its version is told once it runs */
+}
+
 int passage_find_tool(struct passage *passage, struct error *err)
 {
-        int r = language_find(passage->language, passage->engine->cache_dir, &passage->tool, err);
+        int r = find_tool(passage, err);
 
         if (r < 0)
                 return r;

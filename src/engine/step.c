@@ -119,6 +119,12 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         return take_owner(passage, plan, err);
 }
 
+/* What all processes may have: a worker of ours needs some beside its guest's. */
+static uint64_t group_memory(const struct passage *passage, const struct limits *limits)
+{
+        return wasm_is_used(passage) ? limits->memory_bytes + WASM_OVERHEAD : limits->memory_bytes;
+}
+
 static void order_monitor(struct passage *passage, const struct step_order *order,
                           struct monitor_order *watch)
 {
@@ -129,7 +135,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
         *watch = (struct monitor_order){
                 .timeout_ms = limits->timeout_ms,
                 .cpu_time_ms = limits->cpu_time_ms,
-                .memory_bytes = limits->memory_bytes,
+                .memory_bytes = group_memory(passage, limits),
                 .processes = limits->processes,
                 .disk_bytes = limits->disk_bytes,
                 .output_caps = { 0, limits->stdout_bytes, limits->stderr_bytes },
@@ -146,7 +152,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .counted_count = running && passage->disk_is_known ? passage->counted_count : 0,
                 .counted_before = passage->counted_before,
                 .counts_workspace =
-                        passage->backend == &backend_local && (!running || !passage->workspace),
+                        passage->backend->kind == PLAN_LOCAL && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
         };
         if (watch->turn_fd >= 0) {
@@ -203,15 +209,17 @@ static struct helper *take_early(struct engine *engine, const struct plan *plan)
         return NULL;
 }
 
-/* A run that brings nothing of the host's with it can be hatched in a nest. */
+/* A run that brings nothing of the host's with it can be hatched in a nest. The parts of a worker
+ * of ours are the same for all of its runs. */
 static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
 {
-        bool fits = engine_is_warm(passage->engine) && passage->backend == &backend_container &&
+        bool fits = engine_is_warm(passage->engine) && passage->backend->kind == PLAN_CONTAINER &&
                     plan->network == PLAN_NETWORK_NONE && !plan->listener_port &&
                     !plan->workspace[0] && !plan->best_effort;
 
         for (uint32_t i = 0; i < plan->mount_count && fits; i++)
-                fits = plan->mounts[i].kind == PLAN_MOUNT_SYSTEM;
+                fits = plan->mounts[i].kind == PLAN_MOUNT_SYSTEM ||
+                       wasm_is_part(passage, &plan->mounts[i]);
         return fits;
 }
 
@@ -264,8 +272,8 @@ static bool take_nest(struct passage *passage, struct attempt *attempt,
         bool taken;
 
         if (passage->order->request->no_warm || !fits_a_nest(passage, &draft->plan) ||
-            nest_kind_make(passage->engine, draft, passage->language, &attempt->input.group_limits,
-                           &kind) < 0)
+            nest_kind_make(passage->engine, draft, wasm_language(passage),
+                           &attempt->input.group_limits, &kind) < 0)
                 return false;
         taken = passage->engine->nests
                         ? nests_take(passage->engine->nests, &kind, &attempt->lodging)
@@ -333,6 +341,8 @@ static int tell(struct passage *passage, const struct step_order *order, const s
                 limits_describe(passage, run, order->limits);
         }
         r = explain(passage, run, order->outcome, err);
+        if (r == 0 && wasm_is_used(passage) && run->is_ready)
+                r = wasm_settle(passage, err);
         if (r == 0 && run->workspace_fd >= 0)
                 r = order->collect(passage, run->workspace_fd, err);
         return r;
@@ -352,7 +362,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         const struct limits *limits = order->limits;
         struct attempt attempt = {
                 .host = { .init_path = passage->engine->init_path, .site = &passage->engine->site },
-                .input.group_limits = { limits->memory_bytes, limits->processes,
+                .input.group_limits = { group_memory(passage, limits), limits->processes,
                                         limits->cpus_milli },
                 .input.empty_stdin =
                         order->build || (request->stdin_fd < 0 && request->stdin_length == 0),
@@ -412,13 +422,17 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
                 r = make_scratch(scratch, sizeof(scratch), err);
         if (r < 0)
                 return r;
-        r = plan_build(&input, &draft, err);
+        if (wasm_is_used(passage))
+                r = wasm_describe(passage, &input, &files, err);
+        if (r == 0)
+                r = plan_build(&input, &draft, err);
         if (r < 0) {
                 if (scratch[0])
                         (void)tree_remove(scratch); /* just made, and empty */
                 return r;
         }
         passage->result->backend = passage->backend->name;
+        passage->result->fuel.is_used = wasm_is_used(passage);
         r = complete_plan(passage, order->limits, &draft.plan, err);
         if (r == 0)
                 r = start_and_watch(passage, order, &files, &draft, err);

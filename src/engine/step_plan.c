@@ -98,7 +98,7 @@ void step_describe(const struct passage *passage, const struct step_order *order
         bool container = passage->backend == &backend_container;
 
         *ret_input = (struct plan_input){
-                .kind = passage->backend == &backend_local ? PLAN_LOCAL : PLAN_CONTAINER,
+                .kind = passage->backend->kind,
                 .step = order->step,
                 .policy = &passage->policy,
                 .limits = order->limits,

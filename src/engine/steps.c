@@ -11,28 +11,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { WAYS_MAX = 2 };
+
+/* Each with the ways in which it can be had, the best first. */
 static const struct {
         enum policy_backend id;
-        const struct backend *backend; /* NULL: not in this build */
+        const struct backend *ways[WAYS_MAX]; /* NULL: not in this build */
 } known_backends[] = {
-        { BACKEND_CONTAINER, &backend_container },
-        { BACKEND_LOCAL, &backend_local },
-        { BACKEND_DOCKER, NULL },
-        { BACKEND_WASM, NULL },
+        { BACKEND_CONTAINER, { &backend_container } },
+        { BACKEND_LOCAL, { &backend_local } },
+        { BACKEND_WASM, { &backend_wasm, &backend_wasm_bare } },
 };
 
-static const struct backend *find_backend(enum policy_backend id)
+static const struct backend *find_backend(enum policy_backend id, size_t way)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(known_backends); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(known_backends) && way < WAYS_MAX; i++)
                 if (known_backends[i].id == id)
-                        return known_backends[i].backend;
+                        return known_backends[i].ways[way];
         return NULL;
+}
+
+/* Where the machine allows no container, a guest of the wasm backend that was built is the next
+ * best; a module has nothing else. */
+static size_t add_automatic(struct passage *passage, enum policy_backend *list, size_t count)
+{
+        bool is_module = str_equal(passage->language->name, "wasm");
+
+        if (!is_module)
+                list[count++] = BACKEND_CONTAINER;
+        if (is_module || (wasm_has_guest(passage->language) && !passage->code->deps &&
+                          wasm_check(passage, NULL) == 0))
+                list[count++] = BACKEND_WASM;
+        if (!is_module && passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT)
+                list[count++] = BACKEND_LOCAL;
+        return count;
 }
 
 /* The backends to try, in order. "auto" is the container; one who accepts less also gets `local`.
  */
-static size_t list_candidates(const struct policy_values *policy, enum policy_backend *ret_list)
+static size_t list_candidates(struct passage *passage, enum policy_backend *ret_list)
 {
+        const struct policy_values *policy = &passage->policy;
         size_t count = 0;
 
         for (size_t i = 0; i < policy->backend_count; i++) {
@@ -40,9 +59,7 @@ static size_t list_candidates(const struct policy_values *policy, enum policy_ba
                         ret_list[count++] = policy->backends[i];
                         continue;
                 }
-                ret_list[count++] = BACKEND_CONTAINER;
-                if (policy->enforcement == ENFORCEMENT_BEST_EFFORT)
-                        ret_list[count++] = BACKEND_LOCAL;
+                count = add_automatic(passage, ret_list, count);
         }
         if (policy->fallback != BACKEND_NONE && policy->fallback != BACKEND_AUTO)
                 ret_list[count++] = policy->fallback;
@@ -58,28 +75,70 @@ static void tell_fallback(const struct passage *passage, const struct error *err
         passage_tell(passage, "backend.fallback", text);
 }
 
+static int unavailable(enum policy_backend id, struct error *err)
+{
+        int r = error_set(err, SBX_EUNAVAILABLE, "backend '%s' is not available in this build",
+                          policy_backend_name(id));
+
+        error_hint(err, "use '--backend container', or '--fallback container'");
+        return r;
+}
+
+/* One backend, in the first way that this machine allows. */
+static int try_backend(struct passage *passage, const struct step_order *order,
+                       enum policy_backend id, bool is_first, struct error *err)
+{
+        int r = SBX_EREFUSED;
+
+        if (!find_backend(id, 0))
+                return unavailable(id, err);
+        if (id == BACKEND_WASM) {
+                r = wasm_check(passage, err);
+                if (r < 0)
+                        return r;
+                r = SBX_EREFUSED;
+        }
+        /* The machine's own interpreter was not looked for where a guest was wanted. */
+        if (id != BACKEND_WASM && !passage->tool.path[0]) {
+                r = language_find(passage->language, passage->engine->cache_dir, &passage->tool,
+                                  err);
+                if (r < 0)
+                        return r;
+                r = SBX_EREFUSED;
+        }
+        for (size_t way = 0; r == SBX_EREFUSED && find_backend(id, way); way++) {
+                passage->backend = find_backend(id, way);
+                if (!is_first && way == 0)
+                        tell_fallback(passage, err);
+                r = step_run(passage, order, err);
+        }
+        if (r == 0 && id == BACKEND_WASM) {
+                mem_free(passage->result->version);
+                passage->result->version = wasm_version(passage);
+        }
+        return r;
+}
+
 int step_run_somewhere(struct passage *passage, const struct step_order *order, struct error *err)
 {
-        enum policy_backend candidates[2 * POLICY_BACKENDS_MAX + 1];
-        size_t count = list_candidates(&passage->policy, candidates);
+        enum policy_backend candidates[3 * POLICY_BACKENDS_MAX + 1];
+        size_t count = list_candidates(passage, candidates);
         int r = error_set(err, SBX_EUNAVAILABLE, "no backend is given");
 
         if (passage->backend)
                 return step_run(passage, order, err);
-        for (size_t i = 0; i < count; i++) {
-                passage->backend = find_backend(candidates[i]);
-                if (!passage->backend) {
-                        r = error_set(err, SBX_EUNAVAILABLE,
-                                      "backend '%s' is not available in this build",
-                                      policy_backend_name(candidates[i]));
-                        error_hint(err, "use '--backend container', or '--fallback container'");
-                        continue;
-                }
-                if (i > 0)
-                        tell_fallback(passage, err);
+        if (order->step != PLAN_STEP_RUN && count > 0 && candidates[0] == BACKEND_WASM) {
+                /* What installs is native, and contained; the program is not. */
+                passage->backend = &backend_container;
                 r = step_run(passage, order, err);
-                if (r != SBX_EREFUSED)
+                passage->backend = NULL;
+                return r;
+        }
+        for (size_t i = 0; i < count; i++) {
+                r = try_backend(passage, order, candidates[i], i == 0, err);
+                if (r != SBX_EREFUSED && r != SBX_EUNAVAILABLE)
                         return r;
+                passage->backend = NULL;
         }
         return r;
 }

@@ -229,10 +229,23 @@ static int apply_landlock(struct init *init)
         return landlock_apply(rules);
 }
 
+/* Everything but the three, and the socket, which exec closes. Where the program is a worker of
+ * ours, it keeps the file in which it reports. */
 static int close_descriptors(struct init *init)
 {
-        (void)init;
-        return sys_close_range(HELPER_SOCKET + 1, ~0u);
+        uint32_t number = init->plan.report_fd;
+        int fd;
+
+        if (!number)
+                return sys_close_range(HELPER_SOCKET + 1, ~0u);
+        if (number > (uint32_t)init->file_fd_count) {
+                errno = EPROTO;
+                return -1;
+        }
+        fd = init->file_fds[number - 1];
+        if (fd == REPORT_FILE ? fcntl(fd, F_SETFD, 0) < 0 : dup3(fd, REPORT_FILE, 0) < 0)
+                return -1;
+        return sys_close_range(REPORT_FILE + 1, ~0u);
 }
 
 /* Has the supervisor asked about connections. Without it there would be none, which the policy did

@@ -62,6 +62,7 @@ static const struct step nest_steps[] = {
         { STAGE_DEVICES, root_devices, true },
         { STAGE_WORKSPACE, root_places, true },
         { STAGE_PROC, keep_proc, true },
+        { STAGE_VOLUMES, root_volumes, true }, /* the parts of a worker of ours */
         { STAGE_FILES, root_files, true },
         { STAGE_PIVOT, container_pivot, true },
         { STAGE_HOSTNAME, container_set_hostname, false },

@@ -96,7 +96,8 @@ static bool only_streams_are_open(const struct init *init)
                 const struct dirent *entry = (const struct dirent *)(buffer + at);
                 int fd = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
 
-                if (fd > HELPER_SOCKET && fd != dir && fd != init->fork_listener)
+                if (fd > (init->plan.report_fd ? REPORT_FILE : HELPER_SOCKET) && fd != dir &&
+                    fd != init->fork_listener)
                         return false;
                 at += entry->d_reclen;
         }

@@ -99,7 +99,8 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         static const char *const none[] = { NULL };
         const char *const *build_paths = input->build ? input->build->paths : none;
         size_t most = count_paths(language->paths) + count_paths(build_paths) +
-                      input->policy->mount_count + 4 + count_paths(language->deps.mounts) +
+                      input->policy->mount_count + 4 + input->part_count +
+                      count_paths(language->deps.mounts) +
                       (input->extra_paths ? input->extra_paths->count : 0);
         const char *program = words_placed(input, draft, input->source_place, input->file);
 
@@ -115,6 +116,8 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         for (size_t i = 0; input->extra_paths && i < input->extra_paths->count; i++)
                 if (add_system(input, draft, input->extra_paths->items[i]) < 0)
                         return -1;
+        for (size_t i = 0; i < input->part_count; i++)
+                add_mount(draft, PLAN_MOUNT_PLAIN, input->parts[i].source, input->parts[i].target);
         if (input->program_path)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->program_path, program);
         if (input->prepared)
@@ -253,6 +256,7 @@ static void set_limits(const struct plan_input *input, struct plan *plan)
                 if (str_has_suffix(input->policy->network_allow.items[i], "/udp"))
                         plan->relay_udp = REPORT_RELAYS_MAX;
         plan->network = input->build ? PLAN_NETWORK_NONE : networks[input->policy->network_mode];
+        plan->report_fd = input->report_fd;
         if (input->proxy_port) {
                 plan->network = PLAN_NETWORK_LOCALHOST;
                 plan->listener_port = input->proxy_port;

@@ -47,6 +47,9 @@ struct plan_input {
         const struct strlist *extra_env; /* "K=V" of this step as they are, or NULL */
         const struct strlist *extra_paths; /* of the system, at their own places; or NULL */
         uint32_t proxy_port, proxy_fd;     /* its only way out, as in the plan; 0: none */
+        uint32_t report_fd;                /* what a worker keeps, as in the plan; 0: none */
+        const struct plan_mount *parts;    /* of a worker of ours, read-only; or NULL */
+        size_t part_count;
         bool self_contained; /* a program without a loader: sees no path of the system */
         const struct strlist *arguments;
         const char *scratch;  /* local: the directory that holds everything */

@@ -28,7 +28,8 @@ enum {
         ORDER_MAGIC = 0x6f786273,
         ORDER_FIXED_FDS = 4,
         ORDER_FDS_MAX = 32 /* MESSAGE_FDS_MAX */,
-        HELPER_SOCKET = 3
+        HELPER_SOCKET = 3,
+        REPORT_FILE = 4, /* what a worker of ours keeps: see plan.report_fd */
 };
 
 enum { ENTRY_MAGIC = 0x65786273, ENTRY_FDS_MAX = 4 };

@@ -75,6 +75,13 @@ struct result_step {
         bool cached; /* it was not run: what it did before is told again */
 };
 
+/* Instructions, where the backend counts them. */
+struct fuel {
+        bool is_used;  /* the backend counts */
+        bool is_known; /* and has told */
+        uint64_t limit, consumed;
+};
+
 enum { RESULT_CASE_EXCERPT = 4096 }; /* bytes of a case's output that are kept to be shown */
 
 /* One case of several: see engine/cases.h. */
@@ -124,6 +131,7 @@ struct result {
         uint64_t template_lines;     /* of the program */
         struct result_case *cases;   /* owned, or NULL */
         size_t case_count;
+        struct fuel fuel;
         const char *warm; /* static: "none", "fork", "once" */
         struct result_limit limits[RESULT_LIMITS_MAX];
         size_t limit_count;

@@ -346,6 +346,33 @@ static json_t *analysis_value(const struct result *result)
         return report;
 }
 
+/* ---- fuel ---- */
+
+enum { FUEL_WARN_PERCENT = 75, FUEL_ROOM = 2 };
+
+/* How much of it was used, and from a point on what to do about it. */
+static json_t *fuel_value(const struct fuel *fuel)
+{
+        struct builder b;
+        double percent;
+        char advice[160];
+
+        if (!fuel->is_known)
+                return json_null();
+        b = begin();
+        percent = fuel->limit ? 100.0 * (double)fuel->consumed / (double)fuel->limit : 0;
+        (void)snprintf(
+                advice, sizeof(advice),
+                percent >= 100 ? "all of it was used: the program needs more than --fuel %llu"
+                               : "little is left: give it --fuel %llu",
+                (unsigned long long)(percent >= 100 ? fuel->limit : fuel->consumed * FUEL_ROOM));
+        put(&b, "limit", integer(fuel->limit));
+        put(&b, "consumed", integer(fuel->consumed));
+        put(&b, "percent", json_real((double)(int64_t)(percent * 100 + 0.5) / 100));
+        put(&b, "recommendation", percent >= FUEL_WARN_PERCENT ? json_string(advice) : json_null());
+        return end(&b);
+}
+
 /* ---- the whole ---- */
 
 static void put_head(struct builder *b, const struct result *result)
@@ -377,7 +404,10 @@ static json_t *result_value(const struct result *result)
         put(&b, "compile", step_value(&result->compile, result->compiled));
         put(&b, "deps", step_value(&result->deps, result->has_deps));
         put(&b, "files", files_value(result));
-        put(&b, "fuel_consumed", json_null());
+        put(&b, "fuel_consumed",
+            result->fuel.is_known ? integer(result->fuel.consumed) : json_null());
+        if (result->fuel.is_used) /* the backend that counts it alone tells about it */
+                put(&b, "fuel", fuel_value(&result->fuel));
         put(&b, "metrics", metrics_value(result));
         put(&b, "limits", limits_value(result));
         put(&b, "protections", protections_value(result));

@@ -65,6 +65,23 @@ def network_path():
     return next((path for path in candidates if path.exists()), None)
 
 
+def wasm_path():
+    """The worker of the wasm backend, found likewise."""
+    for candidate in (program_path().with_name("sandbox-wasm"), program_path().parents[1] / "wasm/sandbox-wasm"):
+        if candidate.exists():
+            return candidate
+    return None
+
+
+def wasm_parts():
+    """Engine and guests of the wasm backend; None where they were not built."""
+    worker = wasm_path()
+    for candidate in (worker.with_name("wasm"), worker.parents[2] / "wasm") if worker else ():
+        if (candidate / "about.json").exists():
+            return candidate
+    return None
+
+
 def analyze_path():
     """The program of static analysis, found likewise; not there where the build has no grammars."""
     for candidate in (program_path().with_name("sandbox-analyze"),
@@ -141,10 +158,12 @@ class Program:
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
         for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), network_path(),
-                       analyze_path(), mcp_path()):
+                       analyze_path(), mcp_path(), wasm_path()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)
+        if wasm_parts():
+            shutil.copytree(wasm_parts(), place / "wasm")
         return place / path.name
 
     def own(self, path, follow=True):

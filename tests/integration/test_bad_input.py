@@ -95,8 +95,7 @@ def test_a_word_that_is_not_a_choice_is_refused(sandbox, marker, flags):
     refuse_run(sandbox, marker, *flags)
 
 
-@pytest.mark.parametrize("flags", [["--fuel", "1000"],
-                                   ["--backend", "docker"], ["--backend", "wasm"]])
+@pytest.mark.parametrize("flags", [["--backend", "docker"]])
 def test_what_this_build_lacks_says_so(sandbox, marker, flags):
     refuse_run(sandbox, marker, *flags, words=["not available in this build"])
 

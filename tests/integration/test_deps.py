@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from helpers import registries
+from helpers.program import wasm_parts
 from helpers.registries import add_source, add_wheel, python_environment, serve
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -126,6 +127,14 @@ def test_a_program_finds_what_its_list_names(project, registry):
     assert (result["status"], result["stdout"]) == ("ok", "42 /deps/sample.py\n"), result
     assert (result["deps"]["status"], result["deps"]["exit_code"], result["deps"]["cached"]) == ("ok", 0, False)
     assert "sample" in result["deps"]["stdout"]
+
+
+@pytest.mark.skipif(wasm_parts() is None, reason="the wasm backend is not built: make wasm")
+def test_the_wasm_backend_takes_wheels_for_any_machine(project, registry):
+    add_wheel(registry, "sample", "1.0", "answer = 42\n")
+    project.list("sample==1.0\n")
+    result = project.run("import sample; print(sample.answer, sample.__file__)", "--backend", "wasm")
+    assert (result["status"], result["stdout"], result["backend"]) == ("ok", "42 /deps/sample.py\n", "wasm"), result
 
 
 def test_a_run_without_dependencies_says_so(sandbox):

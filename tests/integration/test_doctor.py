@@ -6,6 +6,8 @@ import struct
 
 import pytest
 
+from helpers.program import wasm_parts
+
 
 @pytest.fixture
 def report(sandbox):
@@ -41,7 +43,8 @@ def test_each_protection_says_by_what_or_how_to_mend(report):
 def test_the_backends_are_told(report):
     available = {backend["name"]: backend["available"] for backend in report["backends"]}
     assert available["container"] and available["local"]
-    assert not available.get("docker") and not available.get("wasm")
+    assert not available.get("docker")
+    assert available["wasm"] == (wasm_parts() is not None)
 
 
 def test_network_modes_are_told_as_a_run_finds_them(sandbox, report):
