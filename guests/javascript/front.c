@@ -1,7 +1,8 @@
 /*
- * The front of the JavaScript guest: QuickJS with a console, timers, files and ES modules. prepare()
- * makes a context and runs prelude.js, which builds what programs see from the few functions here;
- * its memory is then the snapshot that runs begin with. run() runs one program and returns its code.
+ * The front of the JavaScript guest: QuickJS with a console, timers, files and ES modules.
+ * prepare() makes a context and runs prelude.js, which builds what programs see from the few
+ * functions here; its memory is then the snapshot that runs begin with. run() runs one program and
+ * returns its code.
  */
 #include "quickjs.h"
 #include "prelude.h"
@@ -127,7 +128,8 @@ static JSValue js_read(JSContext *ctx, JSValueConst self, int argc, JSValueConst
 }
 
 /* The bytes of a string, an ArrayBuffer or a typed array. `*ret_text` is to be freed. */
-static const char *bytes_of(JSContext *ctx, JSValueConst value, size_t *length, const char **ret_text)
+static const char *bytes_of(JSContext *ctx, JSValueConst value, size_t *length,
+                            const char **ret_text)
 {
         size_t offset = 0, size = 0, item;
         JSValue buffer;
@@ -211,7 +213,8 @@ static JSValue js_list(JSContext *ctx, JSValueConst self, int argc, JSValueConst
         result = directory ? JS_NewArray(ctx) : throw_errno(ctx, "scandir", path);
         while (directory && (entry = readdir(directory)))
                 if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-                        JS_SetPropertyUint32(ctx, result, count++, JS_NewString(ctx, entry->d_name));
+                        JS_SetPropertyUint32(ctx, result, count++,
+                                             JS_NewString(ctx, entry->d_name));
         if (directory)
                 closedir(directory);
         JS_FreeCString(ctx, path);
@@ -406,7 +409,8 @@ static JSModuleDef *load(JSContext *ctx, const char *name, void *opaque)
         JS_FreeValue(ctx, source);
         if (!text)
                 return NULL;
-        function = JS_Eval(ctx, text, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+        function =
+                JS_Eval(ctx, text, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
         JS_FreeCString(ctx, text);
         if (JS_IsException(function))
                 return NULL;
@@ -504,7 +508,8 @@ __attribute__((export_name("prepare"))) int prepare(void)
         JS_SetHostPromiseRejectionTracker(runtime, track, NULL);
         global = JS_GetGlobalObject(context);
         host = JS_NewObject(context);
-        JS_SetPropertyFunctionList(context, host, functions, sizeof(functions) / sizeof(functions[0]));
+        JS_SetPropertyFunctionList(context, host, functions,
+                                   sizeof(functions) / sizeof(functions[0]));
         JS_DefinePropertyValueStr(context, global, "__host", host, JS_PROP_CONFIGURABLE);
         JS_FreeValue(context, global);
         result = JS_Eval(context, (const char *)prelude, sizeof(prelude) - 1, "<prelude>",

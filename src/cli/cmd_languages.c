@@ -15,7 +15,9 @@ static const struct option languages_options[] = {
 
 static int print_table(const struct cli *cli, const char *text, struct error *err)
 {
-        static const char *const columns[] = { "name", "version", "path", "warm", "wasm", "status" };
+        static const char *const columns[] = {
+                "name", "version", "path", "warm", "wasm", "status"
+        };
         AUTO_STRBUF struct strbuf out = { 0 };
         json_t *root = json_loads(text, 0, NULL);
         size_t index;
