@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import os
 import pathlib
 import signal
@@ -47,6 +48,16 @@ def in_another(code, **options):
                             **options)
 
 
+@contextlib.contextmanager
+def ended(process):
+    """Whatever becomes of the test, the process does not stay."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_interrupt_ends_the_program_and_reaches_the_caller():
     code = ("import os, signal, sandbox, logging\n"
             "class Stop(sandbox.SandboxLogger):\n"
@@ -55,10 +66,10 @@ def test_interrupt_ends_the_program_and_reaches_the_caller():
             f"try: sb.execute({FOREVER!r})\n"
             "except KeyboardInterrupt: print('interrupted', len(sandbox._native.shared_engine()._running))\n"
             "print(sb.execute('print(1)').stdout)\n")
-    process = in_another(code)
-    assert process.stdout.readline() == "started\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with ended(in_another(code)) as process:
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert out.startswith("interrupted 0\n"), err
     assert "1\n" in out
 
@@ -69,7 +80,8 @@ def test_the_interpreter_can_end_while_a_program_runs():
             "it = sb.stream(" + repr(FOREVER) + ")\n"
             "while not isinstance(next(it), sandbox.Output): pass\n"
             "print('leaving')\n")
-    out, err = in_another(code).communicate(timeout=60)
+    with ended(in_another(code)) as process:
+        out, err = process.communicate(timeout=60)
     assert out == "leaving\n", err
 
 
