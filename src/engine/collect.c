@@ -117,7 +117,10 @@ int collect_files(struct passage *passage, int workspace_fd, const struct file_l
                   struct error *err)
 {
         struct result *result = passage->result;
-        uint64_t left = collect_bytes_max;
+        uint64_t disk = passage->policy.limits.disk_bytes;
+        /* Holes take no room in a workspace of the run's own, and would here: no more is taken out
+         * than could be put in. A directory of the caller's may have held more before. */
+        uint64_t left = !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
         char shown[256];
 
         for (size_t i = 0; i < files->count; i++) {

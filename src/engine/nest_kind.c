@@ -4,6 +4,8 @@
 #include "base/str.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { TEMPLATE_ROOT_BYTES = 8 << 20 };
 
@@ -80,12 +82,36 @@ static bool is_start_variable(const struct language_park *way, const char *varia
         return begins_with_one(variable, start_variables) || is_one(variable, way->keeps);
 }
 
+/* A value of those that may name a file: the parked interpreter, whom nothing contains, would open
+ * it.
+ */
+static bool names_a_file(const char *variable)
+{
+        const char *value = strchr(variable, '=');
+
+        return value && (value[1] == '/' || value[1] == ':' || strstr(value, "..") != NULL);
+}
+
+/* The interpreter of a copy is the caller's own file, on a mount that the caller can write: only
+ * where the guest is another user, or the file another's, is that no way to change it. And where
+ * the program that it stops at is a file here, an interpreter that did not stop would run it. */
+static bool is_safe_to_park(const struct plan_draft *draft)
+{
+        struct stat st;
+
+        if (access(draft->park.program, F_OK) == 0 || stat(draft->park.arguments.items[0], &st) < 0)
+                return false;
+        return geteuid() == 0 || st.st_uid != geteuid();
+}
+
 /* Whether a parked interpreter can stand for one that starts with this environment. */
 static bool can_park(const struct language_park *way, const struct plan *plan)
 {
         for (uint32_t i = 0; i < plan->environment_count; i++) {
                 const char *variable = plan->environment[i];
 
+                if (begins_with_one(variable, start_variables) && names_a_file(variable))
+                        return false;
                 if ((begins_with_one(variable, cold_variables) ||
                      begins_with_one(variable, way->cold)) &&
                     !is_start_variable(way, variable) && !is_one(variable, way->sets))
@@ -164,7 +190,7 @@ int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
         *ret_kind = (struct nest_kind){ .limits = *limits };
         encode_nest(&draft->plan, &ret_kind->nest_plan);
         if (draft->park.arguments.count > 0 && engine->park_path &&
-            can_park(&language->park, &draft->plan))
+            can_park(&language->park, &draft->plan) && is_safe_to_park(draft))
                 encode_park(engine, draft, &language->park, &ret_kind->park_plan);
         if (ret_kind->nest_plan.failed || ret_kind->park_plan.failed) {
                 nest_kind_done(ret_kind);

@@ -320,6 +320,23 @@ static char *make_launcher(const struct passage *passage)
         return strbuf_take(&text);
 }
 
+/* The program's variables are given to the worker, which is native: none of those that the C
+ * library or the worker itself obeys may be among them. */
+static int check_variables(const struct plan_input *input, struct error *err)
+{
+        static const char *const obeyed[] = { "LD_",      "GLIBC_",   "MALLOC_", "GCONV_PATH=",
+                                              "LOCPATH=", "NLSPATH=", "SANDBOX_" };
+        const struct strlist *env = &input->policy->env;
+
+        for (size_t i = 0; i < env->count; i++)
+                for (size_t j = 0; j < ARRAY_SIZE(obeyed); j++)
+                        if (str_has_prefix(env->items[i], obeyed[j]))
+                                return error_set(err, SBX_EINVAL,
+                                                 "variable '%.*s' is not for the wasm backend",
+                                                 (int)strcspn(env->items[i], "="), env->items[i]);
+        return 0;
+}
+
 int wasm_describe(struct passage *passage, struct plan_input *input, struct step_files *files,
                   struct error *err)
 {
@@ -327,6 +344,8 @@ int wasm_describe(struct passage *passage, struct plan_input *input, struct step
         bool bare = input->kind == PLAN_LOCAL;
         bool is_module = str_equal(guest_of(passage->language), "module");
 
+        if (check_variables(input, err) < 0)
+                return err->code;
         fd_close(wasm->report_fd);
         strlist_done(&wasm->env);
         wasm->report_fd = make_report();

@@ -41,11 +41,10 @@ __attribute__((no_sanitize_address)) static int child_main(void *argument)
         int old = fcntl(move->old, F_DUPFD, move->number + 1);
         int new = fcntl(move->new, F_DUPFD, move->number + 1);
 
-        if (set >= 0 && old >= 0 && new >= 0 && dup2(old, move->number) >= 0) {
-                (void)epoll_ctl(set, EPOLL_CTL_DEL, move->number, NULL);
-                if (dup2(new, move->number) >= 0)
-                        (void)epoll_ctl(set, EPOLL_CTL_ADD, move->number, &move->event);
-        }
+        /* Only a set that had the guest's socket in it is the guest's. */
+        if (set >= 0 && old >= 0 && new >= 0 && dup2(old, move->number) >= 0 &&
+            epoll_ctl(set, EPOLL_CTL_DEL, move->number, NULL) == 0 && dup2(new, move->number) >= 0)
+                (void)epoll_ctl(set, EPOLL_CTL_ADD, move->number, &move->event);
         _exit(0);
 }
 

@@ -171,6 +171,7 @@ static bool retire(struct call *call)
                 link = &(*link)->next;
         *link = call->next;
         server->call_count--;
+        server->call_bytes -= call->bytes;
         wanted = !call->cancelled;
         (void)pthread_cond_broadcast(&server->changed);
         (void)pthread_mutex_unlock(&server->lock);
@@ -245,7 +246,9 @@ static int enqueue(struct server *server, struct call *call)
         struct call **link = &server->queue;
         unsigned waiting = 1;
 
-        if (server->call_count >= MCP_CALLS_MAX)
+        /* One that is alone may be as large as a message can be. */
+        if (server->call_count >= MCP_CALLS_MAX ||
+            (server->call_count > 0 && server->call_bytes + call->bytes > MCP_BYTES_MAX))
                 return -1;
         for (; *link; link = &(*link)->next_waiting)
                 waiting++;
@@ -256,6 +259,7 @@ static int enqueue(struct server *server, struct call *call)
         call->next = server->calls;
         server->calls = call;
         server->call_count++;
+        server->call_bytes += call->bytes;
         (void)pthread_cond_broadcast(&server->changed);
         return 0;
 }
@@ -275,6 +279,8 @@ void calls_add(struct server *server, const struct message *message, enum mcp_ve
 
         if (call) {
                 call->server = server;
+                call->bytes = server->line_bytes;
+                server->line_bytes = 0; /* the others of a batch came in the same */
                 call->id = json_incref(message->id);
                 call->params = json_incref(message->params);
                 call->method = method;

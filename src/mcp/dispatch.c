@@ -261,6 +261,10 @@ static void handle_batch(struct server *server, json_t *values)
                                                     : "the batch is empty");
                 return;
         }
+        if (json_array_size(values) > MCP_BATCH_MAX) {
+                refuse_line(server, RPC_INVALID_REQUEST, "the batch is too long");
+                return;
+        }
         batch = batch_new(server->out);
         if (!batch)
                 return;
@@ -271,11 +275,32 @@ static void handle_batch(struct server *server, json_t *values)
         batch_unref(batch);
 }
 
+/* About how many values a line has; never fewer. */
+static size_t count_values(const char *line, size_t length)
+{
+        bool in_string = false;
+        size_t count = 1;
+
+        for (size_t i = 0; i < length; i++) {
+                if (in_string && line[i] == '\\')
+                        i++;
+                else if (line[i] == '"')
+                        in_string = !in_string;
+                else if (!in_string && (line[i] == ',' || line[i] == '[' || line[i] == '{'))
+                        count++;
+        }
+        return count;
+}
+
 void dispatch_line(struct server *server, const char *line, size_t length)
 {
-        json_t *value = rpc_parse(line, length);
+        bool too_many = count_values(line, length) > MCP_VALUES_MAX;
+        json_t *value = too_many ? NULL : rpc_parse(line, length);
 
-        if (!value)
+        server->line_bytes = length;
+        if (too_many)
+                refuse_line(server, RPC_INVALID_REQUEST, "the message has too many values");
+        else if (!value)
                 refuse_line(server, RPC_PARSE_ERROR, "the line is no JSON");
         else if (json_is_array(value))
                 handle_batch(server, value);

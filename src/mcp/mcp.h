@@ -25,12 +25,15 @@
 #include <stdint.h>
 
 enum {
-        MCP_LINE_MAX = 48 << 20,    /* bytes of one message: code and files with their escapes */
-        MCP_CALLS_MAX = 1024,       /* in flight */
-        MCP_WORKERS_MAX = 32,       /* at once */
-        MCP_SESSIONS_MAX = 256,     /* the most that --max-sessions may say */
-        MCP_ID_MAX = 64,            /* bytes of a session's name */
-        MCP_FILE_MAX = 8 << 20,     /* bytes of one file that is read, written or handed in */
+        MCP_LINE_MAX = 48 << 20,   /* bytes of one message: code and files with their escapes */
+        MCP_VALUES_MAX = 200000,   /* values in one message: each takes much more than it is long */
+        MCP_BATCH_MAX = 100,       /* messages in a batch */
+        MCP_CALLS_MAX = 1024,      /* in flight */
+        MCP_BYTES_MAX = 128 << 20, /* of the messages of calls in flight */
+        MCP_WORKERS_MAX = 32,      /* at once */
+        MCP_SESSIONS_MAX = 256,    /* the most that --max-sessions may say */
+        MCP_ID_MAX = 64,           /* bytes of a session's name */
+        MCP_FILE_MAX = 8 << 20,    /* bytes of one file that is read, written or handed in */
         MCP_READ_DEFAULT = 1 << 20, /* bytes that read_file gives unless told */
         MCP_FILES_LISTED = 1000,    /* of a workspace */
         MCP_DEPTH_MAX = 32,         /* folders below a workspace */
@@ -96,6 +99,8 @@ struct server {
         struct call *queue;       /* guarded by lock: waiting, oldest first */
         struct call *calls;       /* guarded by lock: all in flight */
         unsigned call_count;      /* guarded by lock */
+        size_t call_bytes;        /* guarded by lock: of the messages that they came in */
+        size_t line_bytes;        /* of the message at hand, for the first call in it */
         unsigned workers;         /* guarded by lock */
         unsigned idle_workers;    /* guarded by lock */
         bool closing;             /* guarded by lock */
@@ -161,6 +166,7 @@ struct call {
         struct batch *batch;  /* counted reference, or NULL */
         bool cancelled;       /* guarded by server.lock */
         sbx_request *running; /* guarded by server.lock: what a cancellation ends; borrowed */
+        size_t bytes;         /* of its message */
         int error_code;       /* where `run` fails: what is answered */
         char error_text[512];
         json_t *progress_token; /* borrowed from params, or NULL */

@@ -125,6 +125,7 @@ static const struct range ranges[] = {
         { "100.64.0.0", 96 + 10, "a carrier's private" },
         { "127.0.0.0", 96 + 8, "loopback" },
         { "169.254.0.0", 96 + 16, "link-local (cloud metadata)" },
+        { "168.63.129.16", 128, "cloud metadata" }, /* a public address that a cloud has taken */
         { "172.16.0.0", 96 + 12, "private" },
         { "192.0.0.0", 96 + 24, "special" },
         { "192.168.0.0", 96 + 16, "private" },

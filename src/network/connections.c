@@ -191,7 +191,8 @@ static void wait_for(struct network *network, struct pending *pending)
         uint64_t check = clock_now_ns() + check_ns;
 
         pending->deadline_ns = deadline_of(pending->fd);
-        if (network_watch(network, pending->fd, EPOLLOUT, &pending->watched) < 0) {
+        /* Once for each change: a guest can have its socket report a hang-up all the while. */
+        if (network_watch(network, pending->fd, EPOLLOUT | EPOLLET, &pending->watched) < 0) {
                 hand_over(network, pending, ENOBUFS);
                 return;
         }

@@ -290,8 +290,10 @@ static bool collect(const struct reader *from, unsigned records, enum dns_type t
                 if (record.type == DNS_CNAME) {
                         struct reader target = { reader.data, reader.length, record.start };
 
-                        if (!read_name(&target, true, alias, &ordinary))
+                        if (!read_name(&target, true, alias, &ordinary)) {
+                                alias[0] = '\0';
                                 return false;
+                        }
                 } else if (record.type != type || record.length != size) {
                         continue;
                 } else if (answer->count == DNS_ADDRESSES_MAX) {

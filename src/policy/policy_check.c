@@ -27,9 +27,10 @@ static const struct {
         const char *path;
         bool and_beneath;
 } reserved[] = {
-        { "/proc", true }, { "/sys", true },    { "/dev", true },   { "/etc", false },
-        { "/tmp", false }, { "/usr", false },   { "/bin", false },  { "/sbin", false },
-        { "/lib", false }, { "/lib64", false }, { "/code", false }, { "/workspace", false },
+        { "/proc", true }, { "/sys", true },          { "/dev", true },   { "/etc", false },
+        { "/tmp", false }, { "/usr", false },         { "/bin", false },  { "/sbin", false },
+        { "/lib", false }, { "/lib64", false },       { "/code", false }, { "/workspace", false },
+        { "/wasm", true }, { "/sandbox-wasm", true },
 };
 
 static bool is_reserved(const char *target)

@@ -11,11 +11,14 @@ class Keeper:
         self.sandbox = sandbox
         self.socket = place / "keeper/keeper.sock"
         self.env = {"SANDBOX_KEEPER": str(self.socket)}
+        self.socket.unlink(missing_ok=True)  # That of a keeper that was killed would be taken for this one's.
         self.process = sandbox.start("keeper", "--quiet", *flags, env=self.env)
         deadline = time.monotonic() + 20
         while not self.socket.exists() and time.monotonic() < deadline and self.process.poll() is None:
             time.sleep(0.01)
-        assert self.socket.exists(), self.process.communicate()
+        if not self.socket.exists():
+            self.process.kill()
+            raise AssertionError(self.process.communicate())
 
     def run(self, code, *flags, language="python", after=(), **options):
         return self.sandbox.run_json("-l", language, *flags, "-c", code, *after, env={**self.env, **options.pop("env", {})}, **options)

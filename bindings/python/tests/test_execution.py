@@ -51,11 +51,11 @@ def test_a_subclass_of_ones_own():
 
 
 def test_input_arguments_variables_and_files(python):
-    python.policy.env = {"NAME": "ü"}
+    python.policy.env = {"NAME": "ü\U0001F600"}
     python.policy.argv = ["first"]
     code = "import os, sys; print(sys.argv[1:], input(), os.environ['NAME'], open('in/data.txt').read())"
     result = python.execute(code, stdin="typed\n", args=["a b"], files={"in/data.txt": "data"})
-    assert result.stdout == "['first', 'a b'] typed ü data\n", result
+    assert result.stdout == "['first', 'a b'] typed ü\U0001F600 data\n", result
 
 
 def test_a_failure_is_a_result(python):
@@ -141,3 +141,9 @@ def test_further_directories(tmp_path):
                                  "try: open('/data/g', 'w')\nexcept OSError as e: print(e.strerror)")
         assert result.stdout == "data data\nRead-only file system\n", result
         assert sandbox.list_files() == ["made"]
+
+
+def test_fields_of_the_policy_as_keywords():
+    with create_sandbox(env={"A": "1"}, argv=["x"], forbidden_imports=["os"], backend="container") as sandbox:
+        assert (sandbox.policy.env, sandbox.policy.backend) == ({"A": "1"}, "container")
+        assert sandbox.execute("import os; print(os.environ['A'])").stdout == "1\n"

@@ -13,9 +13,12 @@ def test_a_file_wins_over_the_defaults(tmp_path, name, text):
     assert load_policy(tmp_path / name) == ExecutionPolicy(memory_bytes=64_000_000, env={"A": "1"})
 
 
-def test_no_file_and_an_empty_one_give_the_defaults(tmp_path):
+def test_no_file_and_an_empty_one_give_the_defaults(tmp_path, monkeypatch):
     (tmp_path / "e.yaml").write_text("")
-    assert load_policy(tmp_path / "none.toml") == load_policy(str(tmp_path / "e.yaml")) == ExecutionPolicy()
+    monkeypatch.chdir(tmp_path)
+    assert load_policy() == load_policy(str(tmp_path / "e.yaml")) == ExecutionPolicy()
+    with pytest.raises(PolicyValidationError, match="no such file"):
+        load_policy("strict.toml")
 
 
 @pytest.mark.parametrize(("name", "text", "words"), [

@@ -16,7 +16,7 @@ def test_it_prints_what_the_program_printed():
 def test_what_went_wrong_is_a_sentence():
     assert "ZeroDivisionError" in run_python_code("1/0")
     assert run_python_code("while True: pass", timeout=1) == "Code execution timed out after 1s"
-    assert "files created: a" in run_python_code("open('a', 'w')")
+    assert "files created: 'a'" in run_python_code("open('a', 'w')")
 
 
 def test_long_output_is_cut_in_the_middle():

@@ -80,3 +80,31 @@ def test_a_write_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(OSError):
         place.write_file("dir", b"x")
     assert place.list_files() == []
+
+
+def test_a_copy_made_by_fork_leaves_it_alone(python):
+    import os
+    python.write_file("a", "x")
+    child = os.fork()
+    if child == 0:
+        python.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert python.read_file("a") == b"x"
+
+
+def test_a_deep_tree_is_removed():
+    with create_sandbox() as sandbox:
+        path = sandbox.workspace_path
+        sandbox.execute("import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')\nopen('f', 'w')")
+        sandbox.write_file("keep", "x")
+        sandbox.execute("import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')")
+        assert "keep" in sandbox.list_files()
+    assert not path.exists()
+
+
+def test_first_programs_at_once_all_keep_their_files(python):
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: python.execute(f"open('f{i}', 'w')"), range(4)))
+    assert python.list_files() == ["f0", "f1", "f2", "f3"]

@@ -5,10 +5,12 @@ cffi lets other Python threads run while a call is in the library.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable, Optional, cast
 
@@ -88,6 +90,7 @@ class Request:
         if self.pointer == ffi.NULL:
             raise MemoryError
         self._handle: Any = None
+        self.collects = False  # what it leaves in its workspace
         self._release = weakref.finalize(self, lib.sbx_request_free, self.pointer)
         self._release.atexit = False  # It may be running then.
         data = _bytes(code)
@@ -178,22 +181,35 @@ class Engine:
                 setattr(options, field, keep[-1])
         self.pointer = _made(lib.sbx_engine_new, options)
         self._running: set[Request] = set()
-        self._lock = threading.Lock()
+        self._uses = 0
+        self._closing = False
+        self._changed = threading.Condition()
         self._owner = os.getpid()
-        self._idle = threading.Condition(self._lock)
+
+    @contextlib.contextmanager
+    def _used(self, request: Optional[Request] = None) -> Iterator[Any]:
+        """The engine's pointer, which is not freed meanwhile."""
+        if self._owner != os.getpid():
+            raise SandboxExecutionError("the engine was made before fork()", "make a new one in this process")
+        with self._changed:
+            if self._closing:
+                raise SandboxExecutionError("the engine is closed")
+            self._uses += 1
+            if request is not None:
+                self._running.add(request)
+        try:
+            yield self.pointer
+        finally:
+            with self._changed:
+                self._uses -= 1
+                if request is not None:
+                    self._running.discard(request)
+                self._changed.notify_all()
 
     def run(self, request: Request) -> dict[str, Any]:
         """Runs a request to its end; the whole result."""
-        with self._lock:
-            if self.pointer is None:
-                raise SandboxExecutionError("the engine is closed")
-            self._running.add(request)
-        try:
-            result = _made(lib.sbx_run, self.pointer, request.pointer)
-        finally:
-            with self._idle:
-                self._running.discard(request)
-                self._idle.notify_all()
+        with self._used(request) as pointer:
+            result = _made(lib.sbx_run, pointer, request.pointer)
         try:
             return cast("dict[str, Any]", _json(lib.sbx_result_format, result, b"jsonline", False))
         finally:
@@ -201,30 +217,34 @@ class Engine:
 
     def check(self, request: Request) -> dict[str, Any]:
         """Static analysis alone; nothing runs."""
-        return cast("dict[str, Any]", _json(lib.sbx_check, self.pointer, request.pointer))
+        with self._used() as pointer:
+            return cast("dict[str, Any]", _json(lib.sbx_check, pointer, request.pointer))
 
     def languages(self) -> list[dict[str, Any]]:
         """Every language known, and whether it is installed here."""
-        return cast("list[dict[str, Any]]", _json(lib.sbx_languages_json, self.pointer))
+        with self._used() as pointer:
+            return cast("list[dict[str, Any]]", _json(lib.sbx_languages_json, pointer))
 
     def stats(self) -> dict[str, int]:
         """What became of warm starts."""
         stats = ffi.new("sbx_stats *")
         stats.size = ffi.sizeof("sbx_stats")
-        _checked(lib.sbx_engine_stats, self.pointer, stats)
+        with self._used() as pointer:
+            _checked(lib.sbx_engine_stats, pointer, stats)
         return {name: int(getattr(stats, name)) for name, _ in ffi.typeof("sbx_stats").fields if name != "size"}
 
     def close(self) -> None:
-        """Ends what runs, and what is kept warm. Runs of other threads have to be over first."""
-        with self._idle:
+        """Ends what runs, and what is kept warm."""
+        # A copy made by fork() has none of the threads: what it holds is its parent's to end.
+        if self._owner != os.getpid():
+            return
+        with self._changed:
+            first, self._closing = not self._closing, True
             for request in self._running:
                 request.cancel()
-            self._idle.wait_for(lambda: not self._running, timeout=10)
-            pointer, self.pointer = self.pointer, None
-            left = bool(self._running)
-        # A copy made by fork() has none of the threads: what it holds is its parent's to end.
-        if pointer is not None and not left and self._owner == os.getpid():
-            lib.sbx_engine_free(pointer)
+            ended = self._changed.wait_for(lambda: self._uses == 0, timeout=10)
+        if first and ended:
+            lib.sbx_engine_free(self.pointer)
 
 
 def helper_path() -> Optional[str]:

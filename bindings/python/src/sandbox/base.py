@@ -41,6 +41,7 @@ class BaseSandbox(ABC):
         self._native_policy: tuple[str, Optional[_native.Policy]] = ("", None)
         self._lock = threading.Lock()
         self._closed = False
+        self._collecting = False
 
     @property
     @abstractmethod
@@ -114,9 +115,7 @@ class BaseSandbox(ABC):
     def validate_code(self, code: Data) -> bool:
         """Whether the code has no syntax error, and the policy would let it start. Nothing is executed."""
         report = self.check_code(code)
-        blocked = self.policy.analysis == "block" and any(
-            finding["policy"] or finding["severity"] in ("high", "critical") for finding in report["findings"])
-        return not report["syntax_errors"] and not blocked
+        return not report["syntax_errors"] and report.get("blocked") is None
 
     def check_code(self, code: Data) -> dict[str, Any]:
         """The report of static analysis (docs/ANALYSIS.md). Nothing is executed."""
@@ -177,7 +176,7 @@ class BaseSandbox(ABC):
 
     def _policy(self) -> _native.Policy:
         """Made anew when the policy's fields were changed."""
-        text = json.dumps(self.policy.to_native())
+        text = json.dumps(self.policy.to_native(), ensure_ascii=False)
         known, policy = self._native_policy
         if policy is None or known != text:
             policy = _native.Policy()
@@ -212,28 +211,37 @@ class BaseSandbox(ABC):
             request.add_mount(policy.mount_data_dir, policy.guest_data_path, "ro")
         for mount in policy.additional_readonly_mounts:
             request.add_mount(mount.source, mount.target, "ro")
-        if not self._starts_empty():
+        request.collects = self._starts_empty()
+        if not request.collects:
             request.set("filesystem.workspace", str(self.workspace.path))
         if policy.guest_mount_path not in OWN_NAMES:
             request.add_mount(str(self.workspace.path), policy.guest_mount_path, "rw")
 
     def _starts_empty(self) -> bool:
-        """An empty workspace of ours need not be mounted, which would cost the warm start: what the program
-        leaves is copied into it afterwards."""
-        return (self._place is None and self.policy.guest_mount_path in OWN_NAMES
-                and (self._workspace is None or self._workspace.is_empty()))
+        """An empty workspace of ours need not be mounted, which would cost the warm start: what the first
+        program leaves is copied into it afterwards. Those that come meanwhile get it mounted."""
+        if self._place is not None or self.policy.guest_mount_path not in OWN_NAMES:
+            return False
+        if not self.workspace.is_empty():
+            return False
+        with self._lock:
+            first, self._collecting = not self._collecting, True
+        return first
 
     def _run(self, request: _native.Request, hear: Optional[Callable[[Any], None]] = None) -> SandboxResult:
-        collects = self._starts_empty()
         self.logger.log_execution_start(self.runtime, self.policy)
         heard = _Security(self.logger, hear)
         request.on_event(heard, output=hear is not None)
-        if collects:
-            with self.workspace.directory() as directory:
-                request.collect("**", directory)
+        try:
+            if request.collects:
+                with self.workspace.directory() as directory:
+                    request.collect("**", directory)
+                    raw = self._get_engine().run(request)
+            else:
                 raw = self._get_engine().run(request)
-        else:
-            raw = self._get_engine().run(request)
+        finally:
+            if request.collects:
+                self._collecting = False
         result = SandboxResult.from_native(raw, self.workspace.path)
         self.logger.log_execution_complete(result, self.runtime)
         return result

@@ -36,8 +36,8 @@ def create_sandbox(runtime: Union[RuntimeType, str] = RuntimeType.PYTHON, policy
     SandboxLogger, or any logger for one. Further keywords are fields of ExecutionPolicy.
     """
     policy = policy.model_copy(deep=True) if policy is not None else ExecutionPolicy()
-    for name, value in ({"backend": backend} if backend != "auto" else {}).items() | kwargs.items():
-        setattr(policy, name, value)
+    for field, value in {**({"backend": backend} if backend != "auto" else {}), **kwargs}.items():
+        setattr(policy, field, value)
     name = runtime.value if isinstance(runtime, RuntimeType) else str(runtime).lower()
     name = _known(_native.shared_engine(), name)
     if logger is not None and not isinstance(logger, SandboxLogger):

@@ -7,12 +7,16 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .errors import PolicyValidationError
 
 Bytes = Annotated[int, Field(gt=0)]
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00]*$")]
+
+
+# The languages whose imports static analysis knows.
+ANALYSED = ("python", "javascript", "typescript", "go", "rust", "java", "c", "cpp")
 
 
 class RuntimeType(str, Enum):
@@ -110,6 +114,15 @@ class ExecutionPolicy(BaseModel):
         except ValidationError as error:
             raise PolicyValidationError.from_pydantic(error) from None
 
+    @field_validator("argv", "env", "mount_host_dir", "mount_data_dir", mode="after")
+    @classmethod
+    def _no_nul(cls, value: Any) -> Any:
+        """A NUL would cut what the library is given."""
+        for text in [value] if isinstance(value, str) else [*(value or ()), *getattr(value, "values", list)()]:
+            if "\0" in text:
+                raise ValueError("a NUL character is in it")
+        return value
+
     @model_validator(mode="before")
     @classmethod
     def _data_has_a_place(cls, values: Any) -> Any:
@@ -121,7 +134,7 @@ class ExecutionPolicy(BaseModel):
         """The same as the document that the library reads (docs/POLICY.md)."""
         analysis: dict[str, Any] = {"mode": self.analysis}
         if self.forbidden_imports:
-            for language in ("python", "javascript"):
+            for language in ANALYSED:
                 analysis[language] = {"forbidden_imports": self.forbidden_imports}
         network: dict[str, Any] = {"mode": self.network}
         if self.network_allow:
@@ -148,7 +161,7 @@ class ExecutionPolicy(BaseModel):
             "env": self.env,
             "analysis": analysis,
             "records": {"mode": "on" if self.record else "off",
-                        "store_code": "always" if self.preserve_logs else "on_error"},
+                        "store_code": "always" if self.preserve_logs else "never"},
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import yaml
 
@@ -26,15 +26,21 @@ def _parse(path: Path) -> Any:
         raise PolicyValidationError(f"{path}: {error}") from error
 
 
-def load_policy(path: Union[str, os.PathLike[str]] = "policy.toml") -> ExecutionPolicy:
+DEFAULT = "policy.toml"
+
+
+def load_policy(path: Optional[Union[str, os.PathLike[str]]] = None) -> ExecutionPolicy:
     """The policy of a TOML or YAML file with the fields of ExecutionPolicy.
 
-    A file that is not there gives the defaults; what it says wins over them, and its `env` is added to
-    that of the defaults. The fields may stand under a table `policy`.
+    What it says wins over the defaults, and its `env` is added to theirs. The fields may stand under a
+    table `policy`. Without a path it is `policy.toml` here, if there is one; a file that was named and is
+    not there is an error: its limits would not hold.
     """
-    place = Path(path)
-    if not place.exists():
+    place = Path(path if path is not None else DEFAULT)
+    if path is None and not place.exists():
         return ExecutionPolicy()
+    if not place.is_file():
+        raise PolicyValidationError(f"{place}: no such file")
     data = _parse(place)
     if data is None:
         data = {}

@@ -6,6 +6,7 @@ from .factory import create_sandbox
 from .models import ExecutionPolicy, RuntimeType, SandboxResult
 
 TEXT_MAX = 8000  # characters: a model's context is dear
+TIMEOUT_MAX = 300  # seconds, whatever the model asks for
 
 
 def _short(text: str, most: int) -> str:
@@ -25,7 +26,7 @@ def describe_result(result: SandboxResult) -> str:
     if not result.success:
         parts.append(result.message or f"The program ended with exit code {result.exit_code}.")
     if result.files_created:
-        parts.append("files created: " + ", ".join(result.files_created[:20]))
+        parts.append(_short("files created: " + ", ".join(map(repr, result.files_created[:20])), 1000))
     return "\n".join(parts) or "(no output)"
 
 
@@ -34,8 +35,8 @@ def run_python_code(code: str, timeout: int = 30) -> str:
 
     Args:
         code: A whole Python program. Print what you want to see.
-        timeout: Seconds after which it is ended.
+        timeout: Seconds after which it is ended, 300 at most.
     """
-    policy = ExecutionPolicy(timeout_seconds=timeout)
+    policy = ExecutionPolicy(timeout_seconds=min(max(timeout, 1), TIMEOUT_MAX))
     with create_sandbox(RuntimeType.PYTHON, policy) as sandbox:
         return describe_result(sandbox.execute(code))

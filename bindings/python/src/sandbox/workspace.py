@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import Optional, Union
 
 FILE_BYTES_MAX = 64 << 20
+FILES_LISTED_MAX = 100_000
+DEPTH_MAX = 64
 OPEN = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -26,7 +29,7 @@ class Workspace:
         self.is_temporary = path is None
         if path is None:
             self.path = Path(tempfile.mkdtemp(prefix="sandbox-session-"))
-            self._remove = weakref.finalize(self, shutil.rmtree, str(self.path), ignore_errors=True)
+            self._remove = weakref.finalize(self, _remove_own, str(self.path), os.getpid())
         else:
             self.path = Path(path).resolve()
             self.path.mkdir(parents=True, exist_ok=True)
@@ -64,21 +67,23 @@ class Workspace:
             yield fd, parts[-1]
 
     def list_files(self) -> list[str]:
-        """Every file, as a path relative to the workspace."""
-        found = []
+        """Files and links, as paths relative to the workspace: FILES_LISTED_MAX at most, DEPTH_MAX deep."""
+        found: list[str] = []
         with self.directory() as top:
-            for folder, _, files, _ in os.fwalk(".", dir_fd=top, follow_symlinks=False):
-                found += [str(PurePosixPath(folder, name)) for name in files]
+            _list_below(top, PurePosixPath(), found)
         return sorted(found)
 
     def read_file(self, name: Union[str, os.PathLike[str]]) -> bytes:
         """The bytes of a file; ValueError where they are more than FILE_BYTES_MAX."""
         with self._parent(name) as (fd, last):
             file = os.open(last, os.O_RDONLY | os.O_NONBLOCK | OPEN, dir_fd=fd)
-            with os.fdopen(file, "rb") as stream:
+            try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise ValueError(f"'{name}' is not a file")
-                data = stream.read(FILE_BYTES_MAX + 1)
+                with os.fdopen(file, "rb", closefd=False) as stream:
+                    data = stream.read(FILE_BYTES_MAX + 1)
+            finally:
+                os.close(file)
         if len(data) > FILE_BYTES_MAX:
             raise ValueError(f"'{name}' is larger than {FILE_BYTES_MAX} bytes")
         return data
@@ -105,6 +110,33 @@ class Workspace:
                 os.rmdir(last, dir_fd=fd)
             else:
                 os.unlink(last, dir_fd=fd)
+
+
+def _list_below(folder: int, path: PurePosixPath, found: list[str]) -> None:
+    below = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                below.append(entry.name)
+            elif len(found) < FILES_LISTED_MAX:
+                found.append(str(path / entry.name))
+    for name in below if len(path.parts) < DEPTH_MAX else ():
+        with contextlib.suppress(OSError):  # It may be gone, or a link by now.
+            fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | OPEN, dir_fd=folder)
+            try:
+                _list_below(fd, path / name, found)
+            finally:
+                os.close(fd)
+
+
+def _remove_own(path: str, owner: int) -> None:
+    """Removes a directory that this process made, however deep; a copy made by fork() leaves it alone."""
+    if owner != os.getpid():
+        return
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except RecursionError:  # Python's own goes as deep as its stack.
+        subprocess.run(["rm", "-rf", "--", path], check=False)
 
 
 def _parts(name: Union[str, os.PathLike[str]]) -> tuple[str, ...]:
