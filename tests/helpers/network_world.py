@@ -235,9 +235,9 @@ class World:
             return [*enter, "-U", "--preserve-credentials"]
         return [*enter, "-S", str(sandbox.uid), "-G", str(sandbox.uid)]
 
-    def start(self, sandbox, *args, **options):
+    def start(self, sandbox, *args, stdin=subprocess.DEVNULL, **options):
         return subprocess.Popen([*self.words(sandbox), str(sandbox.path), "run", *map(str, args)],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=sandbox.environment(), start_new_session=True, **options)
 
     def run(self, sandbox, *args):

@@ -189,7 +189,7 @@ def test_no_file_system_of_the_kernel_but_proc_is_there(guest):
 def test_the_root_holds_little(guest):
     names = set(os.listdir(f"/proc/{guest.pid}/root"))
     assert names <= {"usr", "bin", "lib", "lib64", "lib32", "libx32", "sbin", "etc", "dev", "proc", "tmp", "code",
-                     "workspace", "data"}, names
+                     "workspace", "app", "data"}, names
 
 
 def test_etc_holds_little(guest):

@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).parent
 CASES = yaml.safe_load((HERE / "cases.yaml").read_text())
 DATA = {data["name"]: data
         for data in (yaml.safe_load(path.read_text()) for path in (HERE.parents[1] / "languages").glob("*.yaml"))}
-NAMES = sorted(name for name in DATA if name != "binary")
+NAMES = sorted(name for name in DATA if name not in ("binary", "wasm"))  # Those are no source text.
 
 
 def program(language, name):
