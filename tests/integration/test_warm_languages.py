@@ -1,11 +1,14 @@
 """Languages that are kept warm: the same program gives the same warm and cold, and one run sees nothing of another."""
 
+import contextlib
 import json
+import os
+import pathlib
 import re
 
 import pytest
 
-from helpers.warm import Keeper
+from helpers.warm import Keeper, descendants
 
 # Programs by language; each is run warm and cold, with the same arguments, input and environment.
 PROGRAMS = {
@@ -300,3 +303,23 @@ def test_every_protection_of_a_cold_run_holds_in_a_warm_one(keeper, sandbox, lan
     states = [{p["name"]: p["state"] for p in result["protections"]}
               for result in (keeper.warm(code, language=language), sandbox.run_json("-l", language, "-c", code))]
     assert states[0] == states[1]
+
+
+def interpreters(pid):
+    """The environments of all processes below that are none of ours; one that ended meanwhile has none."""
+    for child, _ in descendants(pid):
+        with contextlib.suppress(OSError):
+            if not os.readlink(f"/proc/{child}/exe").rpartition("/")[2].startswith("sandbox"):
+                yield pathlib.Path(f"/proc/{child}/environ").read_bytes()
+
+
+@pytest.mark.parametrize("language", ["python", *(name for name in PROGRAMS if name != "lua")])  # It loads nothing by itself.
+def test_a_parked_interpreter_looks_for_nothing_in_a_workspace(sandbox, place, language):
+    """On the host a directory of that name is anybody's: what lies there must not be loaded uncontained."""
+    keeper = Keeper(sandbox, place).warm_up(language=language)
+    try:
+        keeper.settle()
+        parked = list(interpreters(keeper.process.pid))
+        assert parked and not any(b"=/workspace" in environment for environment in parked), parked
+    finally:
+        keeper.stop()
