@@ -93,8 +93,11 @@ static int open_folder(const struct server *server, struct session *session, str
         strbuf_addf(&path, "%s/%s", server->root, session->id);
         if (path.failed)
                 return error_set_nomem(err);
-        if (mkdirat(server->root_fd, session->id, 0700) < 0 && errno != EEXIST)
-                return error_set_errno(err, "make the workspace");
+        if (mkdirat(server->root_fd, session->id, 0700) < 0) {
+                if (errno != EEXIST)
+                        return error_set_errno(err, "make the workspace");
+                session->was_there = true;
+        }
         session->folder = openat(server->root_fd, session->id,
                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (session->folder < 0)
@@ -191,6 +194,21 @@ struct session *session_new(struct call *call, const char *id, const char *langu
         return session;
 }
 
+int session_write(const struct server *server, const struct session *session, const char *path,
+                  const void *data, size_t length, struct error *err)
+{
+        AUTO_WORKSPACE_LIST struct workspace_list list = { 0 };
+        int r = workspace_list(session->folder, &list, err);
+
+        if (r < 0)
+                return r;
+        if (list.truncated || workspace_bytes(&list) + length > server->disk_bytes)
+                return error_set(err, SBX_ETOOBIG,
+                                 "the workspace would hold more than it may: "
+                                 "get_limits has the limit 'disk'");
+        return workspace_write(session->folder, path, data, length, err);
+}
+
 void session_stop(struct server *server, struct session *session)
 {
         struct live *live;
@@ -206,7 +224,7 @@ int session_destroy(struct server *server, struct session *session, struct error
         int r;
 
         session_stop(server, session);
-        r = server->read_only ? 0 : tree_remove(session->path);
+        r = server->read_only || session->was_there ? 0 : tree_remove(session->path);
         if (r < 0)
                 r = error_set_errno(err, "remove the session's files");
         delist(server, session);

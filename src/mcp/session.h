@@ -17,6 +17,7 @@ struct session {
         char *language; /* owned */
         char *path;     /* owned: its workspace */
         int folder;     /* owned: the same */
+        bool was_there; /* before the session: it is the user's, and stays */
         struct strlist packages;
         char *packages_folder; /* owned: where they are listed, or NULL */
         struct live *live;     /* owned; changed under server.lock; NULL: not running */
@@ -31,8 +32,11 @@ void session_give(struct server *server, struct session *session);
 /* Takes the one that it makes. `id` may be NULL. */
 struct session *session_new(struct call *call, const char *id, const char *language,
                             struct answer *answer);
-/* Gives it back, for good: interpreter and files go. */
+/* Gives it back, for good: interpreter and files go, unless the folder was there before. */
 int session_destroy(struct server *server, struct session *session, struct error *err);
+/* Writes a file of its workspace, within the limit 'disk'. */
+int session_write(const struct server *server, const struct session *session, const char *path,
+                  const void *data, size_t length, struct error *err);
 /* Ends the interpreter; the files stay. */
 void session_stop(struct server *server, struct session *session);
 /* Makes sure that one runs. */

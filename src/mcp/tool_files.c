@@ -21,19 +21,11 @@ static const char *path_of(const json_t *arguments)
 static int write_within(const struct server *server, const struct session *session,
                         const json_t *arguments, size_t *ret_length, struct error *err)
 {
-        AUTO_WORKSPACE_LIST struct workspace_list list = { 0 };
         AUTO_FREE char *data = NULL;
         int r = request_content(arguments, &data, ret_length, err);
 
-        if (r == 0)
-                r = workspace_list(session->folder, &list, err);
-        if (r < 0)
-                return r;
-        if (workspace_bytes(&list) + *ret_length > server->disk_bytes || list.truncated)
-                return error_set(err, SBX_ETOOBIG,
-                                 "the workspace would hold more than it may: "
-                                 "get_limits has the limit 'disk'");
-        return workspace_write(session->folder, path_of(arguments), data, *ret_length, err);
+        return r < 0 ? r
+                     : session_write(server, session, path_of(arguments), data, *ret_length, err);
 }
 
 int tool_write_file(struct call *call, const json_t *arguments, struct answer *answer)

@@ -187,7 +187,7 @@ static int write_files(const struct call *call, const struct task *task,
                              : error_set(err, SBX_EINVAL, "a path has a NUL in it");
 
                 if (r == 0)
-                        r = workspace_write(session->folder, path, data, length, err);
+                        r = session_write(call->server, session, path, data, length, err);
                 if (r < 0)
                         return r;
         }

@@ -126,7 +126,8 @@ static void check_clock(struct watch *watch)
         if (watch->kill_ns && now >= watch->kill_ns)
                 watch_end(watch, watch->verdict, false);
         else if (now >= watch->deadline_ns && watch->kill_ns == 0)
-                watch_end(watch, OUTCOME_TIMEOUT, true);
+                /* No grace where turns are taken: a program that caught the signal would go on. */
+                watch_end(watch, OUTCOME_TIMEOUT, watch->order->turn_fd < 0);
         if (now >= watch->sample_ns && !watch->run->has_exited)
                 sample_take(watch, now);
 }

@@ -159,6 +159,21 @@ def test_a_batch_of_the_revision_that_has_them_is_answered_by_one(sandbox, no_le
         assert "structuredContent" not in answers['"b"']["result"]  # The revision does not know it.
 
 
+def test_a_batch_that_is_too_long_is_refused_whole(sandbox, no_leftovers):
+    with Client(sandbox, version="2025-03-26") as client:
+        client.send([{"jsonrpc": "2.0", "id": f"n{number}", "method": "ping"} for number in range(101)])
+        assert client.take(None)["error"]["code"] == INVALID_REQUEST
+        assert client.ask("ping")["result"] == {} and not client.notes
+
+
+def test_a_message_of_too_many_values_is_not_taken_apart(client):
+    """Each value takes dozens of bytes: a line that may be long must not be all of them."""
+    client.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[' + b"{}," * 200_000 + b"{}]}}\n")
+    assert client.take(None)["error"]["code"] == INVALID_REQUEST
+    client.write(json.dumps({"jsonrpc": "2.0", "id": "s", "method": "ping", "params": {"x": "[{,\\\"" * 200_000}}).encode() + b"\n")
+    assert client.take("s")["result"] == {}
+
+
 def test_an_id_in_flight_is_not_used_twice(client):
     number = client.start_call("run_code", {"code": "read x", "language": "bash", "timeout": 20})
     client.send({"jsonrpc": "2.0", "id": number, "method": "ping"})

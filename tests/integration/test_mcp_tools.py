@@ -277,7 +277,19 @@ def test_a_workspace_root_keeps_what_sessions_leave(sandbox, place, no_leftovers
             client.call("create_session", session_id="s", language="bash")
             told = client.structured("run_code", session_id="s", code="echo x >> f; wc -l < f")
             assert told["stdout"].strip() == str(turn + 1)
+            if turn == 1:  # It was there before the session: the user's.
+                client.call("destroy_session", session_id="s")
     assert (place / "s" / "f").read_text() == "x\nx\n"
+
+
+def test_files_of_a_call_are_within_the_disk_limit(sandbox, place, no_leftovers):
+    policy = sandbox.make_file(place / "p.yaml", "limits: { disk: 1M }")
+    with Client(sandbox, "--policy", policy) as client:
+        client.call("create_session", session_id="s", language="python")
+        files = [{"path": f"f{number}", "content": "x" * 400_000} for number in range(4)]
+        assert "disk" in text_of(client.call("run_code", session_id="s", code="1", files=files))
+        left = client.structured("list_files", session_id="s")["files"]
+        assert sum(one["size"] for one in left) <= 1 << 20
 
 
 HOSTILE = {
