@@ -149,6 +149,21 @@ static void finish_in_nest(struct run *run)
         run->socket = -1;
 }
 
+enum { REMOVE_TRIES = 100, REMOVE_EACH_MS = 10 };
+
+/* A helper that was killed removed nothing, and those that die with it may take a moment longer. */
+static unsigned remove_group(struct run *run)
+{
+        unsigned left = cgroup_remove(&run->group);
+
+        for (int i = 0; left > 0 && i < REMOVE_TRIES; i++) {
+                run_kill(run);
+                (void)poll(NULL, 0, REMOVE_EACH_MS);
+                left = cgroup_remove(&run->group);
+        }
+        return left;
+}
+
 unsigned run_finish(struct run *run)
 {
         siginfo_t info;
@@ -165,7 +180,7 @@ unsigned run_finish(struct run *run)
                                0 &&
                        errno == EINTR)
                         ;
-        left = cgroup_remove(&run->group);
+        left = remove_group(run);
         cgroup_close(&run->group);
         return left;
 }
