@@ -40,8 +40,10 @@ static void add_built(struct strbuf *out, const json_t *built)
                     text_of(engine, "version", "?"),
                     (long long)json_integer_value(json_object_get(engine, "bytes")) >> 20);
         json_object_foreach(json_object_get(built, "guests"), name, guest)
+        {
                 strbuf_addf(out, ", %s %s (%lld MiB)", name, text_of(guest, "version", "?"),
                             (long long)json_integer_value(json_object_get(guest, "bytes")) >> 20);
+        }
         strbuf_adds(out, "\n");
 }
 
