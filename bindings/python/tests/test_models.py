@@ -74,7 +74,8 @@ def test_fields_reach_the_library():
 
 
 def test_runtimes_are_the_librarys_languages():
-    known = {language["name"] for language in shared_engine().languages()} - {"binary", "wasm"}  # Those are no source text.
+    no_text = {"binary", "wasm"}
+    known = {language["name"] for language in shared_engine().languages()} - no_text
     assert {runtime.value for runtime in RuntimeType} == known
     assert list(RuntimeType)[:2] == [RuntimeType.PYTHON, RuntimeType.JAVASCRIPT]
     assert str(RuntimeType.CPP) == "c++"
