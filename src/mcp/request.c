@@ -185,3 +185,11 @@ int request_content(const json_t *object, char **ret_data, size_t *ret_length, s
         *ret_data = strbuf_take(&data);
         return *ret_data ? 0 : error_set_nomem(err);
 }
+
+int request_file(const json_t *file, const char **ret_path, char **ret_data, size_t *ret_length,
+                 struct error *err)
+{
+        *ret_path = rpc_string(file, "path");
+        return *ret_path ? request_content(file, ret_data, ret_length, err)
+                         : error_set(err, SBX_EINVAL, "a path has a NUL in it");
+}

@@ -65,5 +65,8 @@ int request_add_packages(struct server *server, sbx_request *req, const char *la
 int request_read_packages(const json_t *array, struct strlist *ret_packages, struct error *err);
 /* The bytes of {"content", "encoding"}. Caller frees. */
 int request_content(const json_t *object, char **ret_data, size_t *ret_length, struct error *err);
+/* The same of one of a call's `files`, and its path, which is borrowed. */
+int request_file(const json_t *file, const char **ret_path, char **ret_data, size_t *ret_length,
+                 struct error *err);
 
 #endif

@@ -180,11 +180,10 @@ static int write_files(const struct call *call, const struct task *task,
                                  "put into a session");
         json_array_foreach(task->files, index, file)
         {
-                const char *path = rpc_string(file, "path");
+                const char *path;
                 AUTO_FREE char *data = NULL;
                 size_t length;
-                int r = path ? request_content(file, &data, &length, err)
-                             : error_set(err, SBX_EINVAL, "a path has a NUL in it");
+                int r = request_file(file, &path, &data, &length, err);
 
                 if (r == 0)
                         r = session_write(call->server, session, path, data, length, err);

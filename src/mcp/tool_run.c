@@ -56,11 +56,10 @@ static int add_files(sbx_request *req, const struct task *task, struct error *er
 
         json_array_foreach(task->files, index, file)
         {
-                const char *path = rpc_string(file, "path");
+                const char *path;
                 AUTO_FREE char *data = NULL;
                 size_t length;
-                int r = path ? request_content(file, &data, &length, err)
-                             : error_set(err, SBX_EINVAL, "a path has a NUL in it");
+                int r = request_file(file, &path, &data, &length, err);
 
                 if (r < 0)
                         return r;
