@@ -244,14 +244,7 @@ class World:
         """Runs the program under test beside the servers; the parsed result."""
         with self.start(sandbox, "--json", *args) as process:
             stdout, stderr = process.communicate(timeout=HARD_TIMEOUT)
-        outcome = Outcome(args, process.returncode, stdout, stderr)
-        try:
-            result = outcome.json
-        except ValueError:
-            raise AssertionError(f"no JSON: {outcome!r}") from None
-        result["_exit"] = outcome.exit_code
-        result["_stderr"] = outcome.error
-        return result
+        return Outcome(args, process.returncode, stdout, stderr).result
 
     def python(self, sandbox, code, *flags):
         return self.run(sandbox, *flags, "-l", "python", "-c", code)

@@ -125,6 +125,17 @@ class Outcome:
         return json.loads(self.stdout)
 
     @property
+    def result(self):
+        """The parsed result of a run with --json, with the exit code of the program and what it said."""
+        try:
+            result = self.json
+        except ValueError:
+            raise AssertionError(f"no JSON: {self!r}") from None
+        result["_exit"] = self.exit_code
+        result["_stderr"] = self.error
+        return result
+
+    @property
     def events(self):
         """The lines of the `jsonl` form."""
         return [json.loads(line) for line in self.stdout.splitlines()]
@@ -225,14 +236,7 @@ class Program:
 
     def run_json(self, *args, **options):
         """Runs with --json and returns the parsed result, the outcome's exit code added."""
-        outcome = self.run("--json", *args, **options)
-        try:
-            result = outcome.json
-        except ValueError:
-            raise AssertionError(f"no JSON: {outcome!r}") from None
-        result["_exit"] = outcome.exit_code
-        result["_stderr"] = outcome.error
-        return result
+        return self.run("--json", *args, **options).result
 
     def python(self, code, *flags, **options):
         return self.run_json("-l", "python", *flags, "-c", code, **options)
