@@ -78,6 +78,12 @@ int passage_install(struct passage *passage, struct error *err);
 int passage_compile(struct passage *passage, struct error *err);
 int passage_run(struct passage *passage, struct error *err);
 
+/* prepare_trim.c: a readied toolchain is copied aside under a name with this, then renamed; its
+ * folder's time says when it was last used. */
+#define PREPARED_ASIDE ".new."
+void prepared_note_use(const char *path);
+void prepared_trim(const char *directory, int place);
+
 /* step.c: one contained step, compiler or program. */
 struct step_order {
         enum plan_step step;

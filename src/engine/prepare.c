@@ -109,7 +109,7 @@ static int keep_folder(struct passage *passage, int workspace_fd, struct error *
         (void)err;
         if (passage->ready.outcome != OUTCOME_OK || clock_ulid(id) < 0)
                 return 0;
-        strbuf_addf(&aside, "%s.new.%s", passage->prepared_path, id);
+        strbuf_addf(&aside, "%s" PREPARED_ASIDE "%s", passage->prepared_path, id);
         if (aside.failed || mkdir(aside.data, 0755) < 0)
                 return 0;
         folder = open(aside.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -176,7 +176,8 @@ static bool wait_for_lock(const struct passage *passage, int lock_fd)
         return true;
 }
 
-static int prepare_once(struct passage *passage, int place, const char *name, struct error *err)
+static int prepare_once(struct passage *passage, const char *directory, int place, const char *name,
+                        struct error *err)
 {
         AUTO_STRBUF struct strbuf lock = { 0 };
         AUTO_CLOSE int lock_fd = -1;
@@ -187,7 +188,10 @@ static int prepare_once(struct passage *passage, int place, const char *name, st
         lock_fd = openat(place, lock.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (lock_fd < 0 || !wait_for_lock(passage, lock_fd))
                 return 0;
-        return is_there(passage->prepared_path) ? 0 : run_preparation(passage, err);
+        if (is_there(passage->prepared_path))
+                return 0;
+        prepared_trim(directory, place);
+        return run_preparation(passage, err);
 }
 
 /* Whether the words stand in a file: read in pieces that overlap by their length. */
@@ -228,6 +232,7 @@ static bool is_meant(const struct passage *passage)
 int passage_prepare(struct passage *passage, struct error *err)
 {
         AUTO_CLOSE int place = -1;
+        AUTO_STRBUF struct strbuf directory = { 0 };
         AUTO_STRBUF struct strbuf path = { 0 };
         char name[128];
         int r = 0;
@@ -237,12 +242,15 @@ int passage_prepare(struct passage *passage, struct error *err)
         place = open_place(passage);
         if (place < 0 || name_folder(passage, name) < 0)
                 return 0;
+        strbuf_addf(&directory, "%s/%s", passage->engine->cache_dir, folder_name);
         strbuf_addf(&path, "%s/%s/%s", passage->engine->cache_dir, folder_name, name);
         passage->prepared_path = strbuf_take(&path);
-        if (!passage->prepared_path)
+        if (!passage->prepared_path || directory.failed)
                 return error_set_nomem(err);
-        if (!is_there(passage->prepared_path))
-                r = prepare_once(passage, place, name, err);
+        if (is_there(passage->prepared_path))
+                prepared_note_use(passage->prepared_path);
+        else
+                r = prepare_once(passage, directory.data, place, name, err);
         passage->is_prepared = is_there(passage->prepared_path);
         return r;
 }
