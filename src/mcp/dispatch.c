@@ -14,8 +14,10 @@
 #define META_SERVER       "io.modelcontextprotocol/serverInfo"
 
 static const char instructions[] =
-        "Runs code in many languages, contained: no network, limits on time, memory and disk. "
-        "Without a session every call starts from nothing; create_session gives one that keeps "
+        "Runs code in many languages, contained: limits on time, memory and disk, no network but "
+        "what "
+        "get_limits names. Without a session every call starts from nothing; create_session gives "
+        "one that keeps "
         "variables (Python, JavaScript) and files. Where something is refused, the answer says "
         "why and what to do instead. get_limits has the limits, list_languages the languages.";
 

@@ -272,11 +272,13 @@ struct outcome_stream {
 
 /* Fills the answer from what happened, with the fields of the result in `result`, which is taken:
  * status, success, message and so on. `streams` are [1] and [2]. */
-int outcome_tell(struct answer *answer, json_t *result, const struct outcome_stream streams[3]);
+int outcome_tell(const struct server *server, struct answer *answer, json_t *result,
+                 const struct outcome_stream streams[3]);
 /* The fields that a result has; NULL when out of memory. */
 json_t *outcome_fields(const sbx_result *result, const char *session_id);
 /* teach.c: what was refused, why, what to do instead; or NULL. Caller frees. */
-char *teach(const json_t *result, const char *error_output, size_t length, bool in_session);
+char *teach(const sbx_policy *policy, const json_t *result, const char *error_output, size_t length,
+            bool in_session);
 
 /* ---- texts, embedded by the build ---- */
 

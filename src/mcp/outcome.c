@@ -92,11 +92,13 @@ static void add_status(struct strbuf *text, const json_t *result)
                     json_string_value(json_object_get(result, "status")), message ? message : "");
 }
 
-int outcome_tell(struct answer *answer, json_t *result, const struct outcome_stream streams[3])
+int outcome_tell(const struct server *server, struct answer *answer, json_t *result,
+                 const struct outcome_stream streams[3])
 {
         AUTO_STRBUF struct strbuf text = { 0 };
         bool in_session = json_is_string(json_object_get(result, "session_id"));
-        AUTO_FREE char *lesson = teach(result, streams[2].data, streams[2].length, in_session);
+        AUTO_FREE char *lesson =
+                teach(server->policy, result, streams[2].data, streams[2].length, in_session);
 
         answer->is_error = !json_is_true(json_object_get(result, "success"));
         answer->structured = result;

@@ -69,6 +69,26 @@ static const char no_network[] =
         "code, into 'files' or 'stdin', or into the session with write_file; packages are "
         "installed through 'packages', not from within the program.";
 
+static const char some_network[] =
+        "programs reach only what the policy allows here; 'network' of get_limits names it. Use a "
+        "host from there, or put the data into the code, into 'files' or 'stdin', or into the "
+        "session with write_file; packages are installed through 'packages'.";
+
+/* Whether the policy lets programs of the result's language resolve names or reach somebody. */
+static bool reaches_somebody(const sbx_policy *policy, const json_t *result)
+{
+        const char *language = json_string_value(json_object_get(result, "language"));
+        char *text = sbx_policy_show(policy, language, "json", NULL);
+        json_t *shown = text ? json_loads(text, 0, NULL) : NULL;
+        const char *mode =
+                json_string_value(json_object_get(json_object_get(shown, "network"), "mode"));
+        bool reaches = mode && strcmp(mode, "none") != 0 && strcmp(mode, "localhost") != 0;
+
+        json_decref(shown);
+        sbx_string_free(text);
+        return reaches;
+}
+
 static const char *lesson_by_words(const char *output, size_t length)
 {
         for (size_t i = 0; i < ARRAY_SIZE(by_words); i++) {
@@ -80,7 +100,8 @@ static const char *lesson_by_words(const char *output, size_t length)
         return NULL;
 }
 
-static bool has_network_violation(const json_t *result)
+/* The first attempt that was refused, or NULL. */
+static const json_t *network_violation(const json_t *result)
 {
         size_t index;
         json_t *one;
@@ -90,9 +111,26 @@ static bool has_network_violation(const json_t *result)
                 const char *kind = json_string_value(json_object_get(one, "kind"));
 
                 if (kind && strcmp(kind, "network") == 0)
-                        return true;
+                        return one;
         }
-        return false;
+        return NULL;
+}
+
+static char *teach_network(const sbx_policy *policy, const json_t *result)
+{
+        const json_t *refused = network_violation(result);
+        const char *what = json_string_value(json_object_get(refused, "what"));
+        const char *why = json_string_value(json_object_get(refused, "why"));
+        AUTO_STRBUF struct strbuf text = { 0 };
+
+        if (!refused && !reaches_somebody(policy, result))
+                return mem_strdup(no_network);
+        if (what && why)
+                strbuf_addf(&text, "The connection was refused (%s: %s): ", what, why);
+        else
+                strbuf_adds(&text, "The connection failed, and ");
+        strbuf_adds(&text, some_network);
+        return strbuf_take(&text);
 }
 
 static char *by_table(const char *status, const char *message, bool in_session)
@@ -111,7 +149,8 @@ static char *by_table(const char *status, const char *message, bool in_session)
         return NULL;
 }
 
-char *teach(const json_t *result, const char *error_output, size_t length, bool in_session)
+char *teach(const sbx_policy *policy, const json_t *result, const char *error_output, size_t length,
+            bool in_session)
 {
         const char *status = json_string_value(json_object_get(result, "status"));
         const char *message = json_string_value(json_object_get(result, "message"));
@@ -122,10 +161,10 @@ char *teach(const json_t *result, const char *error_output, size_t length, bool 
 
         if (text)
                 return text;
-        if (has_network_violation(result))
-                lesson = no_network;
-        else if (!json_is_true(json_object_get(result, "success")))
+        if (!json_is_true(json_object_get(result, "success")))
                 lesson = lesson_by_words(error_output, length);
+        if (network_violation(result) || lesson == no_network)
+                return teach_network(policy, result);
         if (!lesson && truncated)
                 lesson =
                         "The output passed its limit and was cut; the program went on. Print less, "

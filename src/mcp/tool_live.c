@@ -119,7 +119,7 @@ static int tell(struct call *call, const struct task *task, struct session *sess
                 set_end(result, task, outcome);
         else
                 set_task(result, outcome);
-        r = outcome_tell(answer, result, outcome->streams);
+        r = outcome_tell(call->server, answer, result, outcome->streams);
         if (session->state_was_lost || outcome->ended) {
                 (void)json_object_set_new(result, "state_lost", json_true());
                 answer_text(answer, outcome->ended
@@ -162,7 +162,7 @@ static int is_blocked(struct call *call, const struct task *task, const struct s
         if (reason) {
                 result = new_result(session);
                 set_status(result, "blocked", reason);
-                r = outcome_tell(answer, result, none) < 0 ? error_set_nomem(err) : 1;
+                r = outcome_tell(call->server, answer, result, none) < 0 ? error_set_nomem(err) : 1;
         }
         json_decref(report);
         return r;

@@ -180,7 +180,7 @@ static int tell(struct call *call, const struct session *session, const struct r
                                          : sbx_result_stderr(result, &streams[i].length);
                 streams[i].truncated = sbx_result_truncated(result, i);
         }
-        r = outcome_tell(answer, fields, streams);
+        r = outcome_tell(call->server, answer, fields, streams);
         if (session && !call->server->read_only)
                 media_add_changes(call, session, before, answer, fields);
         else

@@ -230,6 +230,16 @@ def test_a_denial_teaches(client, arguments, words):
     assert client.call("get_limits")["isError"] is False
 
 
+def test_denial_under_an_allowlist_names_what_was_refused(sandbox, no_leftovers):
+    policy = sandbox.make_file("some.yaml", "version: 1\nnetwork: { allow: ['203.0.113.10:443'] }\n")
+    with Client(sandbox, "--policy", policy) as client:
+        missing = client.call("run_code", language="bash", code="echo Could not resolve host >&2; exit 1")
+        assert "get_limits" in text_of(missing) and "without a network" not in text_of(missing)
+        told = text_of(client.call("run_code", language="python", code="import socket; socket.create_connection(('192.0.2.1', 80), 5)"))
+        assert "connect 192.0.2.1:80: not allowed" in told and "get_limits" in told and "without a network" not in told
+        assert client.structured("get_limits")["network"]["allow"] == ["203.0.113.10:443"]
+
+
 def test_what_the_policy_forbids_is_not_run_in_a_session_either(sandbox, no_leftovers):
     with Client(sandbox, "--policy", "strict") as client:
         client.call("create_session", session_id="s")
