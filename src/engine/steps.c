@@ -42,7 +42,11 @@ static size_t add_automatic(struct passage *passage, enum policy_backend *list, 
         if (is_module || (wasm_has_guest(passage->language) && !passage->code->deps &&
                           wasm_check(passage, NULL) == 0))
                 list[count++] = BACKEND_WASM;
-        if (!is_module && passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT)
+        /* A network that is to be controlled only the container has: its reason is the one to tell.
+         */
+        if (!is_module && passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT &&
+            passage->policy.network_mode != NETWORK_DNS &&
+            passage->policy.network_mode != NETWORK_ALLOWLIST)
                 list[count++] = BACKEND_LOCAL;
         return count;
 }

@@ -272,7 +272,24 @@ static int apply_filter(struct init *init)
         }
         for (uint32_t i = 0; i < init->plan.mount_count; i++)
                 shares_files |= init->plan.mounts[i].kind == PLAN_MOUNT_WRITE;
-        return seccomp_apply(init->plan.pin_cpus > 0, shares_files);
+        if (seccomp_apply(init->plan.pin_cpus > 0, shares_files) == 0)
+                return 0;
+        /* Sockets that lead out are harmless in the guest's hands by this filter alone (fast open,
+         * source routes, descriptors that are shared without threads), so no enforcement does
+         * without it. */
+        if (init->plan.network == PLAN_NETWORK_ASKED)
+                report_failure(init, STAGE_SECCOMP, errno);
+        return -1;
+}
+
+/* What must be seen whatever the enforcement: an allowlist holds by these two or not at all. */
+static uint64_t indispensable(const struct plan *plan)
+{
+        if (!plan->best_effort)
+                return plan->required;
+        return plan->network == PLAN_NETWORK_ASKED
+                       ? PROTECTION_BIT(NETWORK) | PROTECTION_BIT(SECCOMP)
+                       : 0;
 }
 
 static int verify(struct init *init)
@@ -283,8 +300,8 @@ static int verify(struct init *init)
         /* Last of all: looking around took descriptors itself. */
         if (limit(RLIMIT_NOFILE, init->plan.open_files) == 0 && verify_open_files(init))
                 init->report.seen |= PROTECTION_BIT(OPEN_FILES);
-        missing = init->plan.required & ~init->report.seen;
-        if (missing == 0 || init->plan.best_effort)
+        missing = indispensable(&init->plan) & ~init->report.seen;
+        if (missing == 0)
                 return 0;
         for (int id = 0; id < PROTECTION_COUNT; id++)
                 if (missing & (UINT64_C(1) << id)) {
