@@ -217,8 +217,11 @@ static void connect_stream(struct network *network, struct inquiry *inquiry)
                 answer(network, inquiry, ENETUNREACH);
                 return;
         }
-        /* A socket that we gave and that is asked once more: how far is it? */
+        /* A socket that we gave and that is asked once more: how far is it? Only what was decided
+         * about is asked for, not the interface that the bytes may name besides. */
         if (!is_own) {
+                inquiry->length =
+                        address_to_socket(&to.address, to.port, to.family, &inquiry->name);
                 connection_begin_own(network, inquiry->call, fd_take(&inquiry->copy),
                                      &inquiry->name, inquiry->length, true);
                 return;

@@ -14,6 +14,7 @@
 enum {
         SERVERS_MAX = 3,
         QUERIES_MAX = 64,
+        ASKERS_MAX = 256, /* of all of them; equal questions are asked once */
         STREAMS_MAX = 16,
         GIVEN_MAX = 2048,
         PENDING_MAX = 64, /* each holds two descriptors of ours */
@@ -59,6 +60,7 @@ struct network {
         uint64_t rate_max;
         uint64_t rate_bytes, rate_left; /* seen when it was looked at last; what may still go */
         uint64_t rate_ns;
+        uint64_t header_bytes; /* of datagrams: limits count them, so that empty ones are some */
         bool has_exceeded;
         struct network_usage usage, told;
         int poll_fd;
@@ -69,6 +71,7 @@ struct network {
         struct server servers[SERVERS_MAX];
         size_t server_count;
         struct query *queries[QUERIES_MAX]; /* owned; NULL: free */
+        size_t asker_count;                 /* who waits for them */
         struct stream *streams[STREAMS_MAX];
         bool streams_wait;   /* there was no room for one more */
         struct given *given; /* owned */

@@ -20,7 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { BATCH = 32, DATAGRAM_MAX = 65536, IDLE_S = 60 };
+enum { BATCH = 32, DATAGRAM_MAX = 65536, IDLE_S = 60, HEADERS_V4 = 20 + 8, HEADERS_V6 = 40 + 8 };
 
 /* A destination, in the guest's namespace. */
 struct door {
@@ -51,6 +51,14 @@ static void end_flow(struct network *network, size_t index)
         mem_free(flow);
 }
 
+/* One went over, empty or not. */
+static void count(struct network *network, const struct door *door, uint64_t *direction, ssize_t n)
+{
+        *direction += (uint64_t)n;
+        network->header_bytes += address_is_v4(&door->address) ? HEADERS_V4 : HEADERS_V6;
+        network_check_bytes(network);
+}
+
 static void answer_ready(struct network *network, struct watched *self)
 {
         struct flow *flow = (struct flow *)self;
@@ -60,8 +68,7 @@ static void answer_ready(struct network *network, struct watched *self)
 
                 if (n < 0 || flow->door->expires_ns <= clock_now_ns())
                         return; /* nothing more, or nobody there: a datagram may get lost */
-                network->usage.rx_bytes += (uint64_t)n;
-                network_check_bytes(network);
+                count(network, flow->door, &network->usage.rx_bytes, n);
                 flow->used_ns = clock_now_ns();
                 (void)sendto(flow->door->fd, network->datagram, (size_t)n,
                              MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&flow->client,
@@ -150,8 +157,7 @@ static void door_ready(struct network *network, struct watched *self)
                         continue;
                 flow->used_ns = clock_now_ns();
                 if (send(flow->fd, network->datagram, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n)
-                        network->usage.tx_bytes += (uint64_t)n;
-                network_check_bytes(network);
+                        count(network, door, &network->usage.tx_bytes, n);
         }
         network_used(network);
 }

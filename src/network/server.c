@@ -78,7 +78,7 @@ static bool is_too_fast(struct network *network, uint64_t bytes)
 
 void network_check_bytes(struct network *network)
 {
-        uint64_t bytes = network->usage.rx_bytes + network->usage.tx_bytes;
+        uint64_t bytes = network->usage.rx_bytes + network->usage.tx_bytes + network->header_bytes;
 
         if (network->has_exceeded)
                 return;

@@ -26,6 +26,7 @@ from helpers.program import HARD_TIMEOUT, Outcome
 
 GOOD, OTHER, PRIVATE, METADATA = "203.0.113.10", "203.0.113.11", "10.9.8.7", "169.254.169.254"
 GOOD6 = "2001:db8:2::10"
+LINK6 = "fe80::203:113:10"  # On the wire alone: reached by who says through which interface.
 SILENT = "203.0.113.99"  # Routed to the second namespace, which does not answer.
 HOST, SERVER = "192.0.2.1", "192.0.2.2"
 HOST_PORT = 8999  # Something of the host's own listens here, on its loopback and on 192.0.2.1.
@@ -35,10 +36,11 @@ ZONE = {
     "other.example": [OTHER], "deep.sub.example": [GOOD], "private.example": [PRIVATE],
     "metadata.example": [METADATA], "own.example": [HOST], "loop.example": ["127.0.0.1"],
     "mapped.example": ["::ffff:10.9.8.7"], "mixed.example": [PRIVATE, GOOD],
-    "dead6.example": ["2001:db8:2::dead", GOOD],
+    "dead6.example": ["2001:db8:2::dead", GOOD], "release.example": [GOOD],
 }
 ALIASES = {"alias.example": "good.example", "loop1.example": "loop2.example", "loop2.example": "loop1.example"}
 CHANGING = {"changing.example": [[GOOD], [PRIVATE], ["127.0.0.1"]]}
+HELD = {"held.example": [GOOD]}  # Answered when somebody asks for release.example.
 
 
 # ---- the servers ----
@@ -63,9 +65,10 @@ class Names:
     def __init__(self, log):
         self.log = log
         self.turns = {}
+        self.held = []
 
     def addresses(self, name, kind):
-        known = ZONE.get(name, [])
+        known = ZONE.get(name, HELD.get(name, []))
         if name in CHANGING:
             turn = self.turns.get((name, kind), 0)
             self.turns[name, kind] = turn + 1
@@ -90,7 +93,7 @@ class Names:
         for data in self.addresses(name, kind):
             records += owner + struct.pack(">HHIH", kind, 1, 60, len(data)) + data
             count += 1
-        known = name in ZONE or name in CHANGING or name in ALIASES
+        known = name in ZONE or name in CHANGING or name in ALIASES or name in HELD
         header = query[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, count, 0, 0)
         return header + query[12:at + 5] + records
 
@@ -99,7 +102,14 @@ class Names:
             server.bind((SERVER, 53))
             while True:
                 query, asker = server.recvfrom(4096)
+                if encode("held.example") in query:
+                    self.held.append((self.answer(query), asker))
+                    continue
                 server.sendto(self.answer(query), asker)
+                if encode("release.example") in query:
+                    for one in self.held:
+                        server.sendto(*one)
+                    self.held.clear()
 
 
 def plain(connection):
@@ -129,6 +139,13 @@ class Sink(socketserver.BaseRequestHandler):
     def handle(self):
         while self.request.recv(65536):
             pass
+
+
+class Deaf(socketserver.BaseRequestHandler):
+    """Takes nothing that is sent, until everything ends."""
+
+    def handle(self):
+        threading.Event().wait()
 
 
 def serve_tcp(port, handler, log):
@@ -162,8 +179,13 @@ def run(*words):
 
 def serve(log_path):
     """The second namespace: entered by the caller, who passes a pipe to be told that all is up."""
+    for family in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):  # Else it answers for SILENT: as the machine has it.
+        setting = pathlib.Path("/proc/sys/net", family)
+        if setting.read_text() != "0\n":
+            setting.write_text("0")
     log = Log(log_path)
-    servers = [serve_tcp(80, Web, log), serve_tcp(7, Echo, log), serve_tcp(9, Sink, log)]
+    servers = [serve_tcp(80, Web, log), serve_tcp(7, Echo, log), serve_tcp(9, Sink, log),
+               serve_tcp(5, Deaf, log)]
     for target in [*(server.serve_forever for server in servers), Names(log).serve,
                    lambda: serve_udp(GOOD, log), lambda: serve_udp(OTHER, log)]:
         threading.Thread(target=target, daemon=True).start()
@@ -183,7 +205,8 @@ def hold(directory):
     run("ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(server.pid))
     for words, addresses, device in ((["ip"], ["192.0.2.1/24", "2001:db8:1::1/64"], "near"),
                                      (there, ["192.0.2.2/24", f"{GOOD}/32", f"{OTHER}/32", f"{PRIVATE}/32",
-                                              f"{METADATA}/32", "2001:db8:1::2/64", f"{GOOD6}/128"], "far")):
+                                              f"{METADATA}/32", "2001:db8:1::2/64", f"{GOOD6}/128",
+                                              f"{LINK6}/64"], "far")):
         for address in addresses:
             run(*words, "addr", "add", address, "dev", device, *(["nodad"] if ":" in address else []))
         run(*words, "link", "set", device, "up")

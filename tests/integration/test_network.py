@@ -74,6 +74,30 @@ def test_allow_dns_with_allow_resolves_every_name_but_connects_to_the_allowed(wo
     assert printed(result) == [OTHER, "ENETUNREACH", GOOD]
 
 
+def test_equal_questions_are_asked_once(world, sandbox):
+    """However often a guest repeats itself, name servers hear it once (and once more where they are slow)."""
+    before = len(world.seen())
+    result = run(world, sandbox, """
+        def question(number, name):
+            labels = b"".join(bytes([len(label)]) + label for label in name.split(b"."))
+            return struct.pack(">H", number) + b"\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0" + labels + b"\\0\\0\\x01\\0\\x01"
+        askers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
+        for number in range(50):
+            for asker in askers:
+                asker.sendto(question(number, b"held.example"), ("127.0.0.1", 53))
+        stream = socket.create_connection(("127.0.0.1", 53))
+        stream.sendall(b"\\0\\x1e" + question(7, b"held.example"))
+        print(socket.gethostbyname("release.example"))
+        for asker in askers:
+            answers = [asker.recv(2000) for _ in range(50)]
+            print(sorted(data[1] for data in answers) == list(range(50)), {data[-4:] for data in answers})
+        print(stream.recv(2000)[2:][-4:])
+        """, "--allow", "held.example", "--allow", "release.example")
+    address = repr(bytes(map(int, GOOD.split("."))))
+    assert printed(result) == [GOOD, *[f"True {{{address}}}"] * 4, address]
+    assert 1 <= world.seen()[before:].count("asked held.example 1") <= 2
+
+
 def test_name_over_tcp_and_other_records(world, sandbox):
     result = run(world, sandbox, """
         def ask(kind, stream):
@@ -483,6 +507,67 @@ def test_sandbox_in_a_sandbox_of_its_kind_is_refused_with_the_reason(sandbox, co
     assert "asked about connections" in done.stderr and "hint:" in done.stderr
 
 
+def test_filter_that_cannot_be_had_is_no_weaker_network(sandbox, compile_program):
+    """Filters have a most of instructions together: here some of ours find no more room, whichever they are."""
+    filler = compile_program("filled", """
+        #include <linux/filter.h>
+        #include <linux/seccomp.h>
+        #include <stdlib.h>
+        #include <sys/prctl.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        static int fill(int most)
+        {
+                static struct sock_filter code[4096];
+                int used = 0;
+
+                for (int i = 0; i < 4096; i++)
+                        code[i] = (struct sock_filter){ 0x06, 0, 0, SECCOMP_RET_ALLOW };
+                for (int length = 4096; length > 0;) {
+                        struct sock_fprog program = { length, code };
+
+                        /* The kernel counts four more for each. */
+                        if (used + length + 4 <= most && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+                                used += length + 4;
+                        else
+                                length /= 2;
+                }
+                return used;
+        }
+        int main(int argc, char **argv)
+        {
+                int pipes[2], most = 0;
+
+                prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+                if (pipe(pipes) < 0)
+                        return 99;
+                if (fork() == 0) { /* how much room there is, beside what surrounds us */
+                        most = fill(1 << 20);
+                        _exit(write(pipes[1], &most, sizeof(most)) != sizeof(most));
+                }
+                if (read(pipes[0], &most, sizeof(most)) != sizeof(most))
+                        return 98;
+                wait(NULL);
+                fill(most - atoi(argv[1]));
+                execv(argv[2], argv + 2);
+                return 97;
+        }
+        """)
+    options = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
+    messages = []
+    for free in range(150, 650, 50):
+        words = [filler, str(free), sandbox.path, "run", "--json", "--no-warm", "--enforcement", "best-effort",
+                 "--allow", "good.example", "-l", "shell", "-c", "true"]
+        done = subprocess.run(words, env=sandbox.environment(), capture_output=True, text=True, check=False, **options)
+        if done.returncode == 0:
+            states = {p["name"]: p["state"] for p in json.loads(done.stdout)["protections"]}
+            assert (states["seccomp"], states["network"]) == ("enforced", "enforced"), free
+        else:
+            assert done.returncode == 125, (free, done)
+            messages.append(json.loads(done.stdout)["message"])
+    assert [message for message in messages if "apply the system call filter" in message], messages
+
+
 def test_bytes_are_counted(world, sandbox):
     result = run(world, sandbox, f"""
         s = socket.create_connection(("{GOOD}", 7))
@@ -598,6 +683,21 @@ print(len(s.recv(9)))
 """
     result = world.python(sandbox, code, "--policy", policy)
     assert (result["status"], result["stdout"]) == ("ok", "0\n"), result
+
+
+def test_empty_datagrams_count_by_their_headers(world, sandbox, place):
+    policy = sandbox.make_file(place / "policy.yaml", f"version: 1\nnetwork: {{ allow: ['{GOOD}:9/udp'], bytes: 100K }}\n")
+    result = world.python(sandbox, f"""
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("{GOOD}", 9))
+for _ in range(20000):
+    s.send(b"")
+    s.recv(1)
+""", "--policy", policy)
+    assert (result["status"], result["signal"]) == ("signaled", 9), result
+    assert [(v["what"], v["why"]) for v in result["violations"]] == [("bytes in and out", "the limit was reached")]
+    assert (result["metrics"]["net_rx_bytes"], result["metrics"]["net_tx_bytes"]) == (0, 0)
 
 
 def test_usage_while_it_runs_has_the_network(world, sandbox):

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from helpers.network_world import GOOD, HOST_PORT, METADATA, OTHER, PRELUDE, PRIVATE, SILENT, printed, run_python as run
+from helpers.network_world import GOOD, GOOD6, HOST_PORT, LINK6, METADATA, OTHER, PRELUDE, PRIVATE, SILENT, printed, run_python as run
 from helpers.program import SLOWNESS, network_path
 
 SOURCE = pathlib.Path(__file__).parent / "network/attack.c"
@@ -35,6 +35,21 @@ def test_raw_system_calls_reach_nobody_else(world, sandbox, compile_program):
     assert forbidden(world.seen()[before:]) == []
     told = {violation["what"] for violation in result["violations"]}
     assert f"connect {OTHER}:80" in told and f"connect {METADATA}:80" in told
+
+
+def test_interface_that_nobody_allowed(world, sandbox):
+    """The address is allowed, the interface is the guest's idea: neither a new socket nor a given one takes it."""
+    before = len(world.seen())
+    result = run(world, sandbox, f"""
+        import ctypes
+        libc = ctypes.CDLL(None)
+        print([errno.errorcode.get(socket.socket(socket.AF_INET6).connect_ex(("{LINK6}", 80, 0, i)), "reached") for i in range(1, 9)])
+        s = socket.socket(socket.AF_INET6); s.connect(("{GOOD6}", 80))
+        libc.connect(s.fileno(), bytes(28), 28)
+        print([errno.errorcode.get(s.connect_ex(("{LINK6}", 80, 0, i)), "reached") for i in range(1, 9)])
+        """, "--allow", GOOD6, "--allow", LINK6)
+    assert printed(result) == [str(["EINVAL"] * 8)] * 2
+    assert f"tcp {LINK6} 80" not in " ".join(world.seen()[before:])
 
 
 def test_name_that_changes_its_answer(world, sandbox):
