@@ -64,7 +64,7 @@ int engine_check_policy(const struct policy_values *policy, struct error *err)
         if (policy->network_mode == NETWORK_HOST && policy->network_deny.count > 0)
                 return error_set(err, SBX_EINVAL,
                                  "network mode 'host': nothing can be denied in it");
-        return 0;
+        return policy->network_mode == NETWORK_ALLOWLIST ? policy_check_network(policy, err) : 0;
 }
 
 /* Directories that are never handed in: they are the machine, not data. */

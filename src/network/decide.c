@@ -130,12 +130,29 @@ static void remember(struct network *network, const char *name, const struct add
                 network->given[network->given_count++] = given;
 }
 
+/* A name that stands for a denied one, for whichever ports, is denied like it. */
+static bool leads_over_denied(struct network *network, const char *name,
+                              const struct dns_answer *answer)
+{
+        for (size_t i = 0; i < answer->alias_count; i++)
+                if (rules_have_name_anyhow(&network->deny, answer->aliases[i])) {
+                        network_refuse(network, "it stands for a name that is denied",
+                                       "resolve %s to %s", name, answer->aliases[i]);
+                        return true;
+                }
+        return false;
+}
+
 void decide_answer(struct network *network, const char *name, struct dns_answer *answer)
 {
         uint64_t seconds = answer->ttl, expires_ns;
         bool is_looked_at = !network->connects || !rules_have_name_anyhow(&network->allow, name);
         size_t kept = 0;
 
+        if (leads_over_denied(network, name, answer)) {
+                *answer = (struct dns_answer){ .code = DNS_NO_SUCH_NAME };
+                return;
+        }
         if (seconds < GIVEN_LEAST_S)
                 seconds = GIVEN_LEAST_S;
         if (seconds > GIVEN_MOST_S)

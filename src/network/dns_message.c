@@ -8,7 +8,6 @@ enum {
         LABEL_MAX = 63,
         JUMPS_MAX = 16,
         RECORDS_MAX = 128,
-        ALIASES_MAX = 16,
         FLAG_RESPONSE = 0x8000,
         FLAG_TRUNCATED = 0x0200,
         FLAG_RECURSE = 0x0100,
@@ -317,7 +316,7 @@ bool dns_parse_answer(const uint8_t *data, size_t length, uint16_t id, const cha
                       enum dns_type type, struct dns_answer *ret_answer)
 {
         struct reader reader = { data, length, HEADER };
-        char owner[DNS_NAME_MAX + 1], alias[DNS_NAME_MAX + 1];
+        const char *owner = name;
         struct dns_answer answer = { .ttl = UINT32_MAX };
         uint16_t flags;
         unsigned records;
@@ -330,14 +329,16 @@ bool dns_parse_answer(const uint8_t *data, size_t length, uint16_t id, const cha
         answer.code = (enum dns_code)(flags & 0xf);
         answer.was_cut = flags & FLAG_TRUNCATED;
         records = number_at(data + 6);
-        memcpy(owner, name, strlen(name) + 1);
-        for (int i = 0; answer.code == DNS_OK && i < ALIASES_MAX; i++) {
+        while (answer.code == DNS_OK && answer.alias_count < DNS_ALIASES_MAX) {
+                char *alias = answer.aliases[answer.alias_count];
+
                 /* Records that cannot be read are what a cut answer ends with. */
                 if (!collect(&reader, records, type, owner, alias, &answer) && !answer.was_cut)
                         return false;
                 if (answer.count > 0 || !alias[0])
                         break;
-                memcpy(owner, alias, sizeof(owner));
+                owner = alias;
+                answer.alias_count++;
         }
         if (answer.count == 0)
                 answer.ttl = 0;

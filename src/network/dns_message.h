@@ -19,6 +19,7 @@ enum {
         DNS_UDP_PLAIN = 512, /* bytes of an answer, unless the question allows more */
         DNS_UDP_MAX = 1232,
         DNS_ADDRESSES_MAX = 24,
+        DNS_ALIASES_MAX = 16, /* on the way to an address */
 };
 
 enum dns_type { DNS_A = 1, DNS_CNAME = 5, DNS_AAAA = 28, DNS_OPT = 41 };
@@ -48,6 +49,9 @@ struct dns_answer {
         size_t count;
         uint32_t ttl; /* the shortest on the way to the addresses */
         bool was_cut; /* there were more */
+        /* The names on the way to the addresses, after the one that was asked for. */
+        char aliases[DNS_ALIASES_MAX][DNS_NAME_MAX + 1];
+        size_t alias_count;
 };
 
 /* DNS_OK; or with what to answer; -1 where it is no question and gets no answer. `ret_question->id`

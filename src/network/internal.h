@@ -143,7 +143,8 @@ const char *decide_send(const struct network *network, const struct address *add
                         uint16_t port);
 /* Whether the name may be asked about; NULL or why not. */
 const char *decide_name(const struct network *network, const char *name);
-/* Takes out of an answer for an allowed name what must not be reached, and remembers the rest. */
+/* Takes out of an answer for an allowed name what must not be reached, and remembers the rest. An
+ * answer that leads over a denied name is none. */
 void decide_answer(struct network *network, const char *name, struct dns_answer *answer);
 /* Whether a rule or our resolver ever named the address. */
 bool decide_is_known(const struct network *network, const struct address *address);

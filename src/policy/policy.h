@@ -244,6 +244,8 @@ const struct strlist *policy_rules(const struct policy_values *values, const cha
 
 const char *policy_backend_name(enum policy_backend backend);
 const char *policy_network_name(enum policy_network mode);
+/* Refuses rules about the network that cannot hold together, in values that are effective. */
+int policy_check_network(const struct policy_values *values, struct error *err);
 const char *policy_enforcement_name(enum policy_enforcement enforcement);
 
 #endif

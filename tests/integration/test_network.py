@@ -120,11 +120,38 @@ def test_denied_wins_over_allowed(world, sandbox):
     result = run(world, sandbox, """
         print(attempt(lambda: socket.create_connection(("good.example", 80))) == socket.EAI_NONAME)
         print(attempt(lambda: socket.create_connection(("203.0.113.11", 80))))
-        print(attempt(lambda: socket.create_connection(("203.0.113.10", 80)).getpeername()[0]))
-        """, "--allow", "*.example.org", "--allow", "good.example", "--allow", "203.0.113.0/24",
+        print(attempt(lambda: socket.create_connection(("other.example", 80))))
+        print(attempt(lambda: socket.create_connection(("deep.sub.example", 80)).getpeername()[0]))
+        """, "--allow", "*.sub.example", "--allow", "good.example", "--allow", "other.example",
                  "--deny", "good.example", "--deny", OTHER)
-    assert printed(result) == ["True", "ENETUNREACH", GOOD]
+    assert printed(result) == ["True", "ENETUNREACH", "ENETUNREACH", GOOD]
     assert whats(result) == {"resolve good.example", f"connect {OTHER}:80"}
+
+
+@pytest.mark.parametrize("rule", ["good.example", "good.example:443"])
+def test_denied_name_holds_behind_an_alias(world, sandbox, rule):
+    """The allowed name stands for a denied one: it is not a way to it."""
+    result = run(world, sandbox, f"""
+        print(attempt(lambda: socket.create_connection(("alias.example", 80))) == socket.EAI_NONAME)
+        print(attempt(lambda: socket.create_connection(("{GOOD}", 80))))
+        """, "--allow", "alias.example", "--deny", rule)
+    assert printed(result) == ["True", "ENETUNREACH"]
+    assert whats(result) == {"resolve alias.example to good.example", f"connect {GOOD}:80"}
+
+
+@pytest.mark.parametrize("allowed, denied, refused", [
+    ("203.0.113.0/24", "good.example", True), ("203.0.113.0/24:80", "*.sub.example:1-100", True),
+    ("[2001:db8::1]:443", "good.example", True), ("203.0.113.10:9/udp", "good.example", True),
+    ("203.0.113.10:9/udp", "good.example:9/udp", True), ("203.0.113.10:9", "good.example:9/udp", False),
+    ("203.0.113.0/24:81-90", "good.example:80", False), ("203.0.113.0/24", "203.0.113.10", False),
+    ("good.example", "*.sub.example", False)])
+def test_name_that_is_denied_beside_an_address_that_is_allowed(sandbox, allowed, denied, refused):
+    """The address is reached without the name, so the rule could not hold: it is refused with the remedy."""
+    outcome = sandbox.run("--allow", allowed, "--deny", denied, "-l", "shell", "-c", "echo ran")
+    assert (outcome.exit_code == 125) == refused, outcome.error
+    if refused:
+        assert f"network.deny has the name '{denied}' and network.allow the address '{allowed}'" in outcome.error
+        assert "hint: deny addresses instead of the name" in outcome.error
 
 
 # ---- addresses and ports ----

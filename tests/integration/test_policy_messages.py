@@ -124,6 +124,16 @@ def test_a_mistake_is_told_in_a_line_with_its_place(sandbox, place, text, place_
         assert lines[1:] == [f"hint: {hint}"], outcome
 
 
+def test_rules_of_two_layers_that_cannot_hold_together_are_refused(sandbox, place):
+    layers = [sandbox.make_file(place / f"{i}.yaml", text)
+              for i, text in enumerate(["network: { deny: [a.org] }", "network: { allow: [203.0.113.0/24] }"])]
+    outcome = sandbox.run("--policy", layers[0], "--policy", layers[1], "-l", "shell", "-c", "echo ran")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"")
+    assert outcome.error.splitlines() == [
+        "sandbox: network.deny has the name 'a.org' and network.allow the address '203.0.113.0/24', which a program may reach without the name",
+        "hint: deny addresses instead of the name, allow names alone, or give the two different ports"]
+
+
 @pytest.mark.parametrize("variable, value, message", [
     ("SANDBOX_TYPE", "vm", "unknown value 'vm'"),
     ("SANDBOX_TIMEOUT_SEC", "soon", "'soon' is not a number"),
