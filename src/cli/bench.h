@@ -63,6 +63,8 @@ struct bench_row_kind {
                              runs `code` of `language`, or the static program */
         const char *code;
         const char *profile; /* a built-in policy of the library's run, or NULL */
+        const char *backend; /* of the library's run; NULL: the container */
+        const char *fuel;    /* that it may use; NULL: what everybody may */
         bool is_warm;        /* it is measured only where it does start warm */
         enum bench_surroundings surroundings;
         bool compares; /* one of another sandbox, for --compare */

@@ -21,6 +21,8 @@
 #define JAVA_CODE                                                                                  \
         "public class Hello { public static void main(String[] a) { System.out.println(42); } }\n"
 
+#define LOOP_CODE "x = 0\nfor i in range(1000000):\n    x += i * i\n"
+
 static int prepare_java(struct bench *bench, const char *tool, struct error *err)
 {
         (void)tool;
@@ -210,6 +212,39 @@ const struct bench_row_kind bench_kinds[] = {
           .language = "java",
           .baseline = "java-bare",
           .code = JAVA_CODE,
+          .is_warm = true },
+        { .name = "wasm-python",
+          .title = "python, sandbox run --backend wasm, cold",
+          .language = "python",
+          .baseline = "python-bare",
+          .command = COMMAND("{self}", "run", "--backend", "wasm", "--quiet", "--lang", "python",
+                             "--code", "print(1)") },
+        { .name = "wasm-python-warm",
+          .title = "the same, sbx_run, warm",
+          .language = "python",
+          .baseline = "python-bare",
+          .code = "print(1)",
+          .backend = "wasm",
+          .is_warm = true },
+        { .name = "wasm-javascript-warm",
+          .title = "javascript, the same",
+          .language = "javascript",
+          .baseline = "node-bare",
+          .code = "console.log(1)",
+          .backend = "wasm",
+          .is_warm = true },
+        { .name = "loop-bare",
+          .title = "a million additions in python3, bare",
+          .language = "python",
+          .baseline = "loop-bare",
+          .command = COMMAND("{tool}", "-c", LOOP_CODE) },
+        { .name = "wasm-loop",
+          .title = "the same, sbx_run, backend wasm, warm",
+          .language = "python",
+          .baseline = "loop-bare",
+          .code = LOOP_CODE,
+          .backend = "wasm",
+          .fuel = "99999999999",
           .is_warm = true },
 };
 const size_t bench_kind_count = ARRAY_SIZE(bench_kinds);

@@ -36,7 +36,10 @@ static int prepare_request(struct bench *bench, const struct bench_row_kind *kin
                 return -1;
         if (kind->profile && sbx_request_set_policy(req, bench->policy, failure) < 0)
                 return -1;
-        return sbx_request_set(req, "backend", "container", failure);
+        if (kind->fuel && sbx_request_set(req, "limits.fuel", kind->fuel, failure) < 0)
+                return -1;
+        return sbx_request_set(req, "backend", kind->backend ? kind->backend : "container",
+                               failure);
 }
 
 int bench_call(struct bench *bench, const struct bench_row_kind *kind, sbx_result **ret_result,
@@ -177,12 +180,13 @@ static int ask_library(struct bench *bench, const struct bench_row_kind *kind, b
         return r;
 }
 
-/* Whether the language says that it can; a row that cannot be warm is not tried for long. */
-static bool can_be_warm(struct bench *bench, const char *language)
+/* Whether the language says that it can; a row that cannot be warm is not tried for long. On
+ * another backend it is not the language that is parked. */
+static bool can_be_warm(struct bench *bench, const struct bench_row_kind *kind)
 {
         char *text = sbx_languages_json(bench->engine, NULL);
         json_t *languages = text ? json_loads(text, 0, NULL) : NULL;
-        bool can = false;
+        bool can = kind->backend != NULL;
         size_t index;
         json_t *item;
 
@@ -191,7 +195,7 @@ static bool can_be_warm(struct bench *bench, const char *language)
                 const char *name = json_string_value(json_object_get(item, "name"));
                 const char *warm = json_string_value(json_object_get(item, "warm"));
 
-                can |= str_equal(name, language) && warm && !str_equal(warm, "none");
+                can |= str_equal(name, kind->language) && warm && !str_equal(warm, "none");
         }
         json_decref(languages);
         sbx_string_free(text);
@@ -204,7 +208,7 @@ int bench_warm_up(struct bench *bench, const struct bench_row_kind *kind, struct
         bool is_warm = false;
         int r;
 
-        if (!can_be_warm(bench, kind->language))
+        if (!can_be_warm(bench, kind))
                 return error_set(err, SBX_ESYSTEM, "%s has no warm start", kind->language);
         r = through_keeper ? bench_start_keeper(bench, err) : open_warm_engine(bench, err);
 

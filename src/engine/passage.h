@@ -110,6 +110,8 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
 
 /* steps.c: runs a step on the first backend that can; once one has, later steps stay with it. */
 int step_run_somewhere(struct passage *passage, const struct step_order *order, struct error *err);
+/* The backend that is tried first; "auto" is resolved. */
+enum policy_backend passage_first_backend(const struct passage *passage);
 /* compile.c: limits of a step that builds. */
 struct limits build_limits(const struct passage *passage, const struct language_compile *build);
 /* How the code of this passage is compiled; its command is empty where it is not. */

@@ -234,7 +234,7 @@ static int take_code(struct passage *passage, struct error *err)
 /* A guest of the wasm backend brings its own interpreter, so the machine's is not looked for. */
 static int find_tool(struct passage *passage, struct error *err)
 {
-        if (passage->policy.backends[0] != BACKEND_WASM || !wasm_has_guest(passage->language) ||
+        if (passage_first_backend(passage) != BACKEND_WASM || !wasm_has_guest(passage->language) ||
             passage->code->deps)
                 return language_find(passage->language, passage->engine->cache_dir, &passage->tool,
                                      err);

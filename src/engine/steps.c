@@ -23,6 +23,13 @@ static const struct {
         { BACKEND_WASM, { &backend_wasm, &backend_wasm_bare } },
 };
 
+/* What holds where nobody asks for anything. */
+static const struct limits default_limits = {
+#define X(field, key, kind, def, min, max, what) .field = (def),
+#include "policy/limits.def"
+#undef X
+};
+
 static const struct backend *find_backend(enum policy_backend id, size_t way)
 {
         for (size_t i = 0; i < ARRAY_SIZE(known_backends) && way < WAYS_MAX; i++)
@@ -31,24 +38,60 @@ static const struct backend *find_backend(enum policy_backend id, size_t way)
         return NULL;
 }
 
+/* Whether a budget of instructions was asked for: one that is not what everybody has, which a whole
+ * policy also holds that is for other backends. */
+static bool asks_for_fuel(const struct passage *passage)
+{
+        return (passage->policy.given & UINT64_C(1) << FIELD_fuel) &&
+               passage->policy.limits.fuel != default_limits.fuel;
+}
+
 /* Where the machine allows no container, a guest of the wasm backend that was built is the next
- * best; a module has nothing else. */
+ * best; a module has nothing else, and nothing else counts instructions. */
 static size_t add_automatic(struct passage *passage, enum policy_backend *list, size_t count)
 {
+        bool takes_less = passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT;
         bool is_module = str_equal(passage->language->name, "wasm");
+        bool is_first = is_module || asks_for_fuel(passage);
 
-        if (!is_module)
+        if (is_first)
+                list[count++] = BACKEND_WASM;
+        if (!is_module && (!is_first || takes_less))
                 list[count++] = BACKEND_CONTAINER;
-        if (is_module || (wasm_has_guest(passage->language) && !passage->code->deps &&
-                          wasm_check(passage, NULL) == 0))
+        if (!is_first && wasm_has_guest(passage->language) && !passage->code->deps &&
+            wasm_check(passage, NULL) == 0)
                 list[count++] = BACKEND_WASM;
         /* A network that is to be controlled only the container has: its reason is the one to tell.
          */
-        if (!is_module && passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT &&
-            passage->policy.network_mode != NETWORK_DNS &&
+        if (!is_module && takes_less && passage->policy.network_mode != NETWORK_DNS &&
             passage->policy.network_mode != NETWORK_ALLOWLIST)
                 list[count++] = BACKEND_LOCAL;
         return count;
+}
+
+enum policy_backend passage_first_backend(const struct passage *passage)
+{
+        enum policy_backend first = passage->policy.backends[0];
+
+        if (first != BACKEND_AUTO)
+                return first;
+        return str_equal(passage->language->name, "wasm") || asks_for_fuel(passage)
+                       ? BACKEND_WASM
+                       : BACKEND_CONTAINER;
+}
+
+/* A limit that nobody would hold is refused, unless less is accepted. */
+static int check_fuel(const struct passage *passage, enum policy_backend id, struct error *err)
+{
+        int r;
+
+        if (id == BACKEND_WASM || !asks_for_fuel(passage) ||
+            passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT)
+                return 0;
+        r = error_set(err, SBX_EREFUSED, "backend '%s' does not count instructions ('fuel')",
+                      policy_backend_name(id));
+        error_hint(err, "use '--backend wasm' for python and javascript, or '--cpu-time' instead");
+        return r;
 }
 
 /* The backends to try, in order. "auto" is the container; one who accepts less also gets `local`.
@@ -88,6 +131,14 @@ static int unavailable(enum policy_backend id, struct error *err)
         return r;
 }
 
+/* Why that backend, and no other, was to be it. */
+static void explain_fuel(const struct passage *passage, struct error *err)
+{
+        error_prefix(err, "'fuel' is counted by backend 'wasm' alone");
+        if (!wasm_has_guest(passage->language))
+                error_hint(err, "limit CPU time instead of 'fuel': --cpu-time");
+}
+
 /* One backend, in the first way that this machine allows. */
 static int try_backend(struct passage *passage, const struct step_order *order,
                        enum policy_backend id, bool is_first, struct error *err)
@@ -96,8 +147,12 @@ static int try_backend(struct passage *passage, const struct step_order *order,
 
         if (!find_backend(id, 0))
                 return unavailable(id, err);
+        if (check_fuel(passage, id, err) < 0)
+                return r;
         if (id == BACKEND_WASM) {
                 r = wasm_check(passage, err);
+                if (r < 0 && asks_for_fuel(passage))
+                        explain_fuel(passage, err);
                 if (r < 0)
                         return r;
                 r = SBX_EREFUSED;

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,7 +23,7 @@ static const struct {
         { "wasm", "module" },
 };
 
-static const char *guest_of(const struct language *language)
+const char *wasm_guest_of(const struct language *language)
 {
         for (size_t i = 0; i < ARRAY_SIZE(guests); i++)
                 if (str_equal(guests[i].language, language->name))
@@ -54,116 +53,7 @@ bool wasm_is_used(const struct passage *passage)
 
 bool wasm_has_guest(const struct language *language)
 {
-        return guest_of(language) != NULL;
-}
-
-/* ---- where everything is ---- */
-
-/* The directory beside the worker where it is installed, or the one of the build. */
-static char *find_parts(const char *worker)
-{
-        static const char *const beside[] = { "wasm", "../../wasm" };
-        const char *slash = strrchr(worker, '/'), *chosen = secure_getenv("SANDBOX_WASM_PARTS");
-        char path[4200], real[4300];
-
-        if (chosen && *chosen)
-                return mem_strdup(chosen);
-        for (size_t i = 0; slash && i < ARRAY_SIZE(beside); i++) {
-                (void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - worker), worker,
-                               beside[i]);
-                (void)snprintf(real, sizeof(real), "%s/libwasmtime.so", path);
-                if (access(real, R_OK) == 0)
-                        return realpath(path, NULL);
-        }
-        return NULL;
-}
-
-/* Native code is loaded from there: only we, root, or whoever the worker itself is from may have
- * put it there. */
-static bool is_trusted(const char *path, const char *worker)
-{
-        struct stat st, other;
-
-        return stat(path, &st) == 0 && stat(worker, &other) == 0 &&
-               !(st.st_mode & (S_IWOTH | S_IWGRP)) &&
-               (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == other.st_uid);
-}
-
-char *wasm_about(const struct engine *engine, char **ret_parts)
-{
-        AUTO_FREE char *worker = engine_find_helper("sandbox-wasm", "SANDBOX_WASM_WORKER");
-        AUTO_FREE char *parts = worker ? find_parts(worker) : NULL;
-        char path[4200], text[4096];
-
-        (void)engine;
-        (void)snprintf(path, sizeof(path), "%s/about.json", parts ? parts : "");
-        if (!parts || fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
-                return NULL;
-        if (ret_parts)
-                *ret_parts = TAKE(parts);
-        return mem_strdup(text);
-}
-
-char *wasm_version(struct passage *passage)
-{
-        AUTO_FREE char *about = wasm_about(passage->engine, NULL);
-        json_t *json = about ? json_loads(about, 0, NULL) : NULL;
-        const char *guest = guest_of(passage->language);
-        json_t *one = json_object_get(json_object_get(json, "guests"), guest ? guest : "");
-        char *version = mem_strdup(json_string_value(json_object_get(one, "version")));
-
-        json_decref(json);
-        return version;
-}
-
-/* The program, by its own path: it is mounted. NULL where it is not there. */
-static char *find_worker(void)
-{
-        AUTO_FREE char *found = engine_find_helper("sandbox-wasm", "SANDBOX_WASM_WORKER");
-
-        return found ? realpath(found, NULL) : NULL;
-}
-
-static int missing(struct error *err, const char *what)
-{
-        int r = error_set(err, SBX_EUNAVAILABLE, "backend 'wasm' is not built: %s", what);
-
-        error_hint(err, "build it once, in the source's folder: make wasm");
-        return r;
-}
-
-int wasm_check(struct passage *passage, struct error *err)
-{
-        const char *guest = guest_of(passage->language);
-        char path[4300];
-        int r;
-
-        if (!guest) {
-                r = error_set(err, SBX_EUNAVAILABLE,
-                              "backend 'wasm' runs python, javascript and modules, not '%s'",
-                              passage->language->name);
-                error_hint(err, "use '--backend container', or '--fallback container'");
-                return r;
-        }
-        wasm_done(&passage->wasm);
-        passage->wasm.worker = find_worker();
-        passage->wasm.parts = passage->wasm.worker ? find_parts(passage->wasm.worker) : NULL;
-        if (!passage->wasm.worker || access(passage->wasm.worker, X_OK) < 0)
-                return missing(err, "the worker 'sandbox-wasm' is missing");
-        (void)snprintf(path, sizeof(path), "%s/libwasmtime.so",
-                       passage->wasm.parts ? passage->wasm.parts : "");
-        if (!passage->wasm.parts || access(path, R_OK) < 0)
-                return missing(err, "the engine is missing");
-        (void)snprintf(path, sizeof(path), "%s/%s.cwasm", passage->wasm.parts, guest);
-        if (!str_equal(guest, "module") && access(path, R_OK) < 0)
-                return missing(err, "the guest is missing");
-        if (!is_trusted(passage->wasm.parts, passage->wasm.worker)) {
-                r = error_set(err, SBX_EUNAVAILABLE, "'%s' can be written by others",
-                              passage->wasm.parts);
-                error_hint(err, "make it root's or your own, and closed to others: chmod go-w");
-                return r;
-        }
-        return 0;
+        return wasm_guest_of(language) != NULL;
 }
 
 /* Wheels without a part of their own for any machine, for the version that the guest is of. */
@@ -174,7 +64,7 @@ const char *const *wasm_installs(const struct passage *passage)
                 "PIP_ABI=none",          "PIP_PYTHON_VERSION=3.13", NULL,
         };
         static const char *const none[] = { NULL };
-        bool is_wanted = passage->policy.backends[0] == BACKEND_WASM;
+        bool is_wanted = passage_first_backend(passage) == BACKEND_WASM;
 
         return is_wanted && str_equal(passage->language->name, "python") ? for_python : none;
 }
@@ -203,7 +93,7 @@ static void add_directories(const struct passage *passage, const struct plan_inp
 
         add_directory(text, 'w', "/workspace", ".");
         add_directory(text, 'w', "/app", ".");
-        if (str_equal(guest_of(passage->language), "module"))
+        if (str_equal(wasm_guest_of(passage->language), "module"))
                 add_directory(text, 'w', ".", ".");
         (void)snprintf(path, sizeof(path), "%s/code", bare ? input->scratch : "");
         add_directory(text, 'r', "/code", path);
@@ -223,7 +113,7 @@ static int add_environment(struct passage *passage, const struct plan_input *inp
         AUTO_STRBUF struct strbuf text = { 0 };
 
         strbuf_adds(&text, WASM_VARIABLE "=g");
-        add_word(&text, guest_of(passage->language));
+        add_word(&text, wasm_guest_of(passage->language));
         strbuf_adds(&text, "p");
         add_word(&text, input->kind == PLAN_LOCAL ? passage->wasm.parts : PARTS_INSIDE);
         strbuf_addf(&text, "m%llu,f%llu,", (unsigned long long)limits->memory_bytes,
@@ -307,7 +197,7 @@ bool wasm_is_part(const struct passage *passage, const struct plan_mount *mount)
 static char *make_launcher(const struct passage *passage)
 {
         const struct wasm_passage *wasm = &passage->wasm;
-        const char *guest = guest_of(passage->language);
+        const char *guest = wasm_guest_of(passage->language);
         AUTO_STRBUF struct strbuf text = { 0 };
         char path[4300];
         struct stat st;
@@ -337,14 +227,50 @@ static int check_variables(const struct plan_input *input, struct error *err)
         return 0;
 }
 
+/* Whether the path is the directory, or lies below it. */
+static bool is_within(const char *path, const char *directory)
+{
+        size_t length = strlen(directory);
+
+        return strncmp(path, directory, length) == 0 &&
+               (path[length] == '/' || path[length] == '\0');
+}
+
+/* Without mounts, a directory that lies within another can be reached through that one too, with
+ * the rights and the files that are there. */
+static int check_nesting(const struct policy_values *policy, struct error *err)
+{
+        static const char *const own[] = { "/workspace", "/app", "/code", "/tmp", "/deps", "/lib" };
+        int r = 0;
+
+        for (size_t i = 0; i < policy->mount_count && r == 0; i++) {
+                const char *inner = policy->mounts[i].target, *outer = NULL;
+
+                for (size_t j = 0; j < ARRAY_SIZE(own); j++)
+                        if (is_within(inner, own[j]))
+                                outer = own[j];
+                for (size_t j = 0; j < policy->mount_count; j++)
+                        if (j != i && is_within(inner, policy->mounts[j].target))
+                                outer = policy->mounts[j].target;
+                if (outer)
+                        r = error_set(err, SBX_EUNAVAILABLE,
+                                      "volume '%s' lies within '%s', and this machine allows no "
+                                      "mounts to keep them apart",
+                                      inner, outer);
+        }
+        if (r < 0)
+                error_hint(err, "put it beside the other one, such as at '/data'");
+        return r;
+}
+
 int wasm_describe(struct passage *passage, struct plan_input *input, struct step_files *files,
                   struct error *err)
 {
         struct wasm_passage *wasm = &passage->wasm;
         bool bare = input->kind == PLAN_LOCAL;
-        bool is_module = str_equal(guest_of(passage->language), "module");
+        bool is_module = str_equal(wasm_guest_of(passage->language), "module");
 
-        if (check_variables(input, err) < 0)
+        if (check_variables(input, err) < 0 || (bare && check_nesting(&passage->policy, err) < 0))
                 return err->code;
         fd_close(wasm->report_fd);
         strlist_done(&wasm->env);

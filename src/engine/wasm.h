@@ -34,14 +34,12 @@ void wasm_init(struct wasm_passage *wasm);
 void wasm_done(struct wasm_passage *wasm);
 /* Whether the run is on this backend, in either of its ways. */
 bool wasm_is_used(const struct passage *passage);
+/* The guest that runs a language; NULL where there is none. */
+const char *wasm_guest_of(const struct language *language);
 /* Whether the language has a guest, or is one. */
 bool wasm_has_guest(const struct language *language);
-/* Whether engine and guest of the language are there; else why not, SBX_EUNAVAILABLE. */
-int wasm_check(struct passage *passage, struct error *err);
 /* "K=V" for what installs dependencies, so that a guest can use them; empty on other backends. */
 const char *const *wasm_installs(const struct passage *passage);
-/* The version of the guest, as it was built; NULL where it is not known. Caller frees. */
-char *wasm_version(struct passage *passage);
 /* The language as the run uses it: with the paths of the worker, where it is on this backend. */
 const struct language *wasm_language(const struct passage *passage);
 /* Whether the mount is one of the worker's own. */
@@ -51,6 +49,12 @@ int wasm_describe(struct passage *passage, struct plan_input *input, struct step
                   struct error *err);
 /* Puts what the worker told into the result. */
 int wasm_settle(struct passage *passage, struct error *err);
+
+/* wasm_parts.c: whether engine and guest of the language are there, and nobody else could have
+ * changed them; else why not, SBX_EUNAVAILABLE. */
+int wasm_check(struct passage *passage, struct error *err);
+/* The version of the guest, as it was built; NULL where it is not known. Caller frees. */
+char *wasm_version(struct passage *passage);
 /* about.json of the parts as text, and where they are looked for; NULL where nothing was built. */
 struct engine;
 char *wasm_about(const struct engine *engine, char **ret_parts);

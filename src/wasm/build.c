@@ -58,6 +58,7 @@ static int snapshot(struct worker *worker, char **argv)
 {
         static const char *const calls[] = { "_initialize", "prepare" };
         void *library = NULL;
+        enum wasm_trap trap;
         uint8_t *memory;
         size_t size = 0;
         int32_t value;
@@ -70,7 +71,7 @@ static int snapshot(struct worker *worker, char **argv)
         wasi_init(&worker->wasi, &worker->engine, &never);
         if (wasi_define(&worker->wasi) < 0 || wasi_give_library(&worker->wasi, library, size) < 0 ||
             wasm_engine_set_limits(&worker->engine, UINT32_MAX, UINT64_MAX) < 0 ||
-            wasm_engine_instantiate(&worker->engine) < 0)
+            wasm_engine_instantiate(&worker->engine, &trap) < 0)
                 return fail(argv[1], worker->engine.why);
         for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
                 if (wasm_engine_call(&worker->engine, calls[i], &value) != WASM_TRAP_NONE ||

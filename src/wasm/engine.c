@@ -89,6 +89,18 @@ static int load_library(struct wasm_engine *engine, const char *path)
         return 0;
 }
 
+static int open_store(struct wasm_engine *engine)
+{
+        const struct wasm_library *call = &engine->call;
+
+        engine->store = call->wasmtime_store_new(engine->engine, NULL, NULL);
+        if (!engine->store)
+                return complain(engine, "the engine has no store", "");
+        engine->context = call->wasmtime_store_context(engine->store);
+        call->wasmtime_context_set_epoch_deadline(engine->context, 1);
+        return 0;
+}
+
 int wasm_engine_open(struct wasm_engine *engine, const char *library)
 {
         const struct wasm_library *call = &engine->call;
@@ -110,13 +122,19 @@ int wasm_engine_open(struct wasm_engine *engine, const char *library)
         call->wasmtime_config_native_unwind_info_set(config, false);
         engine->engine = call->wasm_engine_new_with_config(config);
         engine->linker = engine->engine ? call->wasmtime_linker_new(engine->engine) : NULL;
-        engine->store =
-                engine->engine ? call->wasmtime_store_new(engine->engine, NULL, NULL) : NULL;
-        if (!engine->linker || !engine->store)
+        if (!engine->linker)
                 return complain(engine, "the engine does not start", "");
-        engine->context = call->wasmtime_store_context(engine->store);
-        call->wasmtime_context_set_epoch_deadline(engine->context, 1);
-        return 0;
+        return open_store(engine);
+}
+
+int wasm_engine_unload(struct wasm_engine *engine)
+{
+        engine->call.wasmtime_store_delete(engine->store);
+        if (engine->module)
+                engine->call.wasmtime_module_delete(engine->module);
+        engine->module = NULL;
+        engine->has_memory = false;
+        return open_store(engine);
 }
 
 int wasm_engine_load_image(struct wasm_engine *engine, const char *path)
@@ -187,19 +205,16 @@ static enum wasm_trap take_trap(struct wasm_engine *engine, void *trap)
                                              : WASM_TRAP_OTHER;
 }
 
-int wasm_engine_instantiate(struct wasm_engine *engine)
+int wasm_engine_instantiate(struct wasm_engine *engine, enum wasm_trap *ret_trap)
 {
         struct wasm_extern memory;
         void *trap = NULL;
         void *error = engine->call.wasmtime_linker_instantiate(
                 engine->linker, engine->context, engine->module, &engine->instance, &trap);
 
-        if (settle(engine, error) < 0)
+        *ret_trap = trap ? take_trap(engine, trap) : WASM_TRAP_NONE;
+        if (trap || settle(engine, error) < 0)
                 return -1;
-        if (trap) {
-                (void)take_trap(engine, trap);
-                return -1;
-        }
         if (engine->call.wasmtime_instance_export_get(engine->context, &engine->instance, "memory",
                                                       6, &memory) &&
             memory.kind == EXTERN_MEMORY) {

@@ -81,6 +81,8 @@ enum wasm_trap {
 int wasm_engine_open(struct wasm_engine *engine, const char *library);
 int wasm_engine_load_image(struct wasm_engine *engine, const char *path);
 int wasm_engine_load_module(struct wasm_engine *engine, const void *bytes, size_t length);
+/* Lets go of the module and all that it had, so that another one can be loaded. */
+int wasm_engine_unload(struct wasm_engine *engine);
 /* The loaded module as native code. The bytes are the engine's until it ends. */
 int wasm_engine_image(struct wasm_engine *engine, struct wasm_bytes *ret_image);
 /* Gives the module a function. `signature`: 'i' and 'I' for parameters of 32 and 64 bits; it
@@ -89,7 +91,8 @@ int wasm_engine_define(struct wasm_engine *engine, const char *module, const cha
                        const char *signature, bool returns, wasm_callback callback, void *data);
 /* May be set again at any time before the call. */
 int wasm_engine_set_limits(struct wasm_engine *engine, uint64_t memory_bytes, uint64_t fuel);
-int wasm_engine_instantiate(struct wasm_engine *engine);
+/* Where the module's own start function ended it, the trap says how; else that is NONE. */
+int wasm_engine_instantiate(struct wasm_engine *engine, enum wasm_trap *ret_trap);
 
 /* Whether it exports a function of this name that takes nothing. */
 bool wasm_engine_has(struct wasm_engine *engine, const char *name);

@@ -146,6 +146,7 @@ static int give_directories(struct worker *worker, const struct wasm_orders *ord
 
 int worker_load(struct worker *worker, const char *parts, const char *guest)
 {
+        enum wasm_trap trap;
         char path[4096];
         size_t size = 0;
         void *library;
@@ -167,11 +168,58 @@ int worker_load(struct worker *worker, const char *parts, const char *guest)
         return wasm_engine_load_image(&worker->engine, path) < 0 ||
                                wasm_engine_set_limits(&worker->engine, UINT32_MAX, UINT64_MAX) < 0
                        ? -1
-                       : wasm_engine_instantiate(&worker->engine);
+                       : wasm_engine_instantiate(&worker->engine, &trap);
+}
+
+/* How a call of the module ended, with what it used up to there. */
+static int conclude(struct worker *worker, const struct wasm_orders *orders, enum wasm_trap trap,
+                    int32_t value)
+{
+        size_t size;
+        uint64_t left;
+
+        (void)wasm_engine_memory(&worker->engine, &size);
+        worker->report.memory_peak = size;
+        left = trap == WASM_TRAP_FUEL ? 0 : wasm_engine_fuel_left(&worker->engine);
+        worker->report.fuel_consumed = orders->fuel > left ? orders->fuel - left : 0;
+        return finish(worker, trap, value);
+}
+
+static int call(struct worker *worker, const struct wasm_orders *orders, const char *name)
+{
+        enum wasm_trap trap = WASM_TRAP_HOST;
+        int32_t value = 0;
+
+        if (!stop)
+                trap = wasm_engine_call(&worker->engine, name, &value);
+        return conclude(worker, orders, trap, value);
+}
+
+/* Links the module and runs its start function, which is code of its own already: how that ends is
+ * how a run ends. */
+static int start_module(struct worker *worker, const struct wasm_orders *orders)
+{
+        enum wasm_trap trap = WASM_TRAP_NONE;
+        bool is_memory;
+
+        if (wasm_engine_set_limits(&worker->engine, orders->memory_bytes, orders->fuel) == 0 &&
+            wasm_engine_instantiate(&worker->engine, &trap) == 0)
+                return wasm_engine_has(&worker->engine, "_start")
+                               ? call(worker, orders, "_start")
+                               : give_up(worker, WASM_END_REFUSED,
+                                         "the module has no function '_start'",
+                                         "it is a library, not a program");
+        if (trap == WASM_TRAP_NONE && (worker->wasi.has_exited || stop))
+                trap = WASM_TRAP_HOST; /* a function of ours ended it, which is told otherwise */
+        if (trap != WASM_TRAP_NONE)
+                return conclude(worker, orders, trap, 0);
+        is_memory = strstr(worker->engine.why, "exceeds memory limits") != NULL;
+        return give_up(worker, is_memory ? WASM_END_MEMORY : WASM_END_REFUSED,
+                       "the module cannot be started", worker->engine.why);
 }
 
 /* A module of the user's: compiled in here, under the limits of the run. */
-static int load_module(struct worker *worker, const struct wasm_orders *orders, const char *path)
+static int run_module(struct worker *worker, const struct wasm_orders *orders, const char *path)
 {
         size_t size = 0;
         void *bytes = worker_map(path, &size);
@@ -184,50 +232,22 @@ static int load_module(struct worker *worker, const struct wasm_orders *orders, 
         if (r < 0)
                 return give_up(worker, WASM_END_REFUSED, "not a module that can be run",
                                worker->engine.why);
-        if (wasm_engine_set_limits(&worker->engine, orders->memory_bytes, orders->fuel) < 0 ||
-            wasm_engine_instantiate(&worker->engine) < 0) {
-                bool is_memory = strstr(worker->engine.why, "exceeds memory limits") != NULL;
-
-                return give_up(worker, is_memory ? WASM_END_MEMORY : WASM_END_REFUSED,
-                               "the module cannot be started", worker->engine.why);
-        }
-        if (!wasm_engine_has(&worker->engine, "_start"))
-                return give_up(worker, WASM_END_REFUSED, "the module has no function '_start'",
-                               "it is a library, not a program");
-        return 0;
-}
-
-static int call(struct worker *worker, const struct wasm_orders *orders, const char *name)
-{
-        enum wasm_trap trap = WASM_TRAP_HOST;
-        int32_t value = 0;
-        size_t size;
-        uint64_t left;
-
-        if (!stop)
-                trap = wasm_engine_call(&worker->engine, name, &value);
-        (void)wasm_engine_memory(&worker->engine, &size);
-        worker->report.memory_peak = size;
-        left = trap == WASM_TRAP_FUEL ? 0 : wasm_engine_fuel_left(&worker->engine);
-        worker->report.fuel_consumed = orders->fuel > left ? orders->fuel - left : 0;
-        return finish(worker, trap, value);
+        return start_module(worker, orders);
 }
 
 static int run(struct worker *worker, const struct wasm_orders *orders, const char *program)
 {
-        bool is_module = str_equal(orders->guest, "module");
         int r;
 
         watch_signals(worker);
         r = give_directories(worker, orders);
-        if (r == 0 && is_module)
-                r = load_module(worker, orders, program);
         if (r != 0)
                 return r;
-        if (!is_module &&
-            wasm_engine_set_limits(&worker->engine, orders->memory_bytes, orders->fuel) < 0)
+        if (str_equal(orders->guest, "module"))
+                return run_module(worker, orders, program);
+        if (wasm_engine_set_limits(&worker->engine, orders->memory_bytes, orders->fuel) < 0)
                 return give_up(worker, WASM_END_BROKEN, "set limits", worker->engine.why);
-        return call(worker, orders, is_module ? "_start" : "run");
+        return call(worker, orders, "run");
 }
 
 int worker_run(struct worker *worker, char **arguments, size_t argument_count, char **environment)

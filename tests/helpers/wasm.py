@@ -1,7 +1,8 @@
 """Small WebAssembly modules, put together byte by byte."""
 
 I32, I64 = 0x7F, 0x7E
-TYPE, IMPORT, FUNCTION, TABLE, MEMORY, GLOBAL, EXPORT, START, ELEMENT, CODE, DATA = range(1, 12)
+CUSTOM, TYPE, IMPORT, FUNCTION, TABLE, MEMORY, GLOBAL, EXPORT, START, ELEMENT, CODE, DATA, DATA_COUNT = range(13)
+ORDER = [CUSTOM, TYPE, IMPORT, FUNCTION, TABLE, MEMORY, GLOBAL, EXPORT, START, ELEMENT, DATA_COUNT, CODE, DATA]
 WASI = "wasi_snapshot_preview1"
 END = b"\x0b"
 UNREACHABLE = b"\x00"
@@ -45,8 +46,11 @@ def section(kind, body):
     return bytes([kind]) + number(len(body)) + body
 
 
-def sections(body, imports=(), pages=1, maximum=None, data=b"", entry="_start", extra=b""):
-    """The sections of a module with one function, by their kinds. Imports: module, name, parameters, results."""
+def sections(body, imports=(), pages=1, maximum=None, data=b"", entry="_start", start=False):
+    """The sections of a module with one function, by their kinds. Imports: module, name, parameters, results.
+
+    With `start` the function is also what the module does before anything of it is called.
+    """
     types = [(list(parameters), list(results)) for _, _, parameters, results in imports] + [([], [])]
     limits = b"\0" + number(pages) if maximum is None else b"\1" + number(pages) + number(maximum)
     made = {
@@ -60,12 +64,30 @@ def sections(body, imports=(), pages=1, maximum=None, data=b"", entry="_start", 
         CODE: vector([number(len(body) + 2) + b"\0" + body + END]),
         DATA: vector([b"\0" + const(0) + END + number(len(data)) + data]),
     }
+    if start:
+        made[START] = number(len(imports))
     return made
 
 
+def every_section(body, **options):
+    """The same with one of each kind of section that there is."""
+    own = len(options.get("imports", ()))
+    return {
+        **sections(body, start=True, **options),
+        CUSTOM: text("name") + b"\0" + vector([text("made by hand")]),
+        TABLE: vector([b"\x70\0" + number(4)]),
+        GLOBAL: vector([bytes([I32, 1]) + const(7) + END]),
+        ELEMENT: vector([b"\0" + const(0) + END + vector([number(own)])]),
+        DATA_COUNT: number(1),
+    }
+
+
+def join(made):
+    return b"\0asm\1\0\0\0" + b"".join(section(kind, made[kind]) for kind in ORDER if kind in made)
+
+
 def module(body, **options):
-    made = sections(body, **options)
-    return b"\0asm\1\0\0\0" + b"".join(section(kind, made[kind]) for kind in sorted(made))
+    return join(sections(body, **options))
 
 
 FD_WRITE = (WASI, "fd_write", [I32] * 4, [I32])

@@ -3,6 +3,10 @@
 import json
 import xml.dom.minidom
 
+import pytest
+
+from helpers.program import wasm_parts
+
 
 def bench(sandbox, *flags, **options):
     outcome = sandbox.call("bench", "--runs", "2", "--json", *flags, timeout=300, **options)
@@ -29,6 +33,16 @@ def test_warm_rows_are_warm_and_every_sample_is_kept(sandbox, place, no_leftover
     bars = {bar["what"]: bar for bar in told["bars"]}
     warm = next(bar for what, bar in bars.items() if "through the library" in what)
     assert abs(warm["value"] - rows["python-warm"]["ratio"]) < 1e-6
+
+
+@pytest.mark.skipif(wasm_parts() is None, reason="the wasm backend is not built: make wasm")
+def test_rows_of_the_wasm_backend(sandbox, no_leftovers):
+    told = bench(sandbox, "--only", "python-bare,node-bare,loop-bare,wasm-python,wasm-python-warm,wasm-javascript-warm,wasm-loop")
+    rows = by_name(told["rows"])
+    assert all(row["measured"] for row in rows.values()), rows
+    assert rows["wasm-python-warm"]["cold"] == rows["wasm-javascript-warm"]["cold"] == rows["wasm-loop"]["cold"] == 0
+    bars = [bar for bar in told["bars"] if "on wasm" in bar["what"]]
+    assert len(bars) == 4 and all(bar["value"] > 0 for bar in bars)
 
 
 def test_an_allowed_connection_is_compared_with_the_hosts(sandbox, no_leftovers):

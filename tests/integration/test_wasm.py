@@ -5,6 +5,8 @@ Skipped where engine and guests were not built (`make wasm`).
 
 import json
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -269,22 +271,72 @@ def test_not_built_says_how_to_build(sandbox, place):
     assert other.exit_code == 0 and other.stdout == b"1\n"
 
 
-def test_image_that_others_can_write_is_not_loaded(sandbox, place):
-    for part in wasm_parts().iterdir():
-        os.symlink(part, place / part.name)
-    place.chmod(0o777)
-    outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(place)})
-    assert outcome.exit_code == 125 and "can be written by others" in outcome.error
+TAMPERED = {
+    "directory": lambda parts: parts.chmod(0o777),
+    "engine": lambda parts: (parts / "libwasmtime.so").chmod(0o666),
+    "image": lambda parts: (parts / "python.cwasm").chmod(0o664),
+    "library": lambda parts: (parts / "python.zip").chmod(0o646),
+    "link": lambda parts: ((parts / "python.cwasm").unlink(), os.symlink(wasm_parts() / "python.cwasm", parts / "python.cwasm")),
+    "parent": lambda parts: parts.parent.chmod(0o777),
+}
 
 
-def test_broken_image_is_no_crash(sandbox, place):
-    for part in wasm_parts().iterdir():
-        os.symlink(part, place / part.name)
-    (place / "python.cwasm").unlink()
-    (place / "python.cwasm").write_bytes(b"\x7fELF" + bytes(5000))
-    place.chmod(0o755)
-    outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(place)})
+@pytest.fixture
+def parts(place):
+    """A copy of engine and guests that a test may spoil."""
+    return pathlib.Path(shutil.copytree(wasm_parts(), place / "mine" / "wasm"))
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_others_can_write_is_not_loaded(sandbox, parts, name):
+    TAMPERED[name](parts)
+    outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(parts)})
+    assert outcome.exit_code == 125 and "can be written by others" in outcome.error and "chmod go-w" in outcome.error
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+def test_what_is_another_users_is_not_loaded(sandbox, parts):
+    os.chown(parts / "python.cwasm", ORDINARY_UID + 1, ORDINARY_UID + 1)
+    outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(parts)})
+    assert outcome.exit_code == 125 and "is theirs" in outcome.error
+
+
+def test_broken_image_is_no_crash(sandbox, parts):
+    (parts / "python.cwasm").write_bytes(b"\x7fELF" + bytes(5000))
+    outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(parts)})
     assert outcome.exit_code == 125 and "the guest cannot be loaded" in outcome.error
+
+
+# ---- who asks for fuel gets it, or is told
+
+
+@pytest.mark.parametrize("language, code", [("python", "print(1)"), ("javascript", "console.log(1)")])
+def test_fuel_chooses_the_backend_that_counts_it(sandbox, language, code):
+    result = sandbox.run_json("--fuel", "900000000", "-l", language, "-c", code)
+    assert result["backend"] == "wasm" and result["fuel"]["limit"] == 900000000 and result["stdout"] == "1\n"
+
+
+REFUSED_FUEL = {
+    "not built": (["-l", "python", "-c", "print(1)"], "is not built", "make wasm"),
+    "no guest": (["-l", "shell", "-c", "echo 1"], "not 'shell'", "--cpu-time"),
+    "container": (["--backend", "container", "-l", "python", "-c", "print(1)"], "backend 'container' does not count", "--backend wasm"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_FUEL)
+def test_fuel_that_nobody_would_count_is_refused(sandbox, place, name):
+    arguments, why, remedy = REFUSED_FUEL[name]
+    outcome = sandbox.run("--fuel", "900000000", *arguments, env={"SANDBOX_WASM_PARTS": str(place / "none")})
+    assert outcome.exit_code == 125 and "fuel" in outcome.error and why in outcome.error, outcome.error
+    assert remedy in outcome.error.split("hint:")[1]
+
+
+def test_fuel_of_the_default_and_of_those_who_accept_less_is_no_reason(sandbox, place):
+    """A whole policy names it for other backends too."""
+    nowhere = {"SANDBOX_WASM_PARTS": str(place / "none")}
+    for options in (["--fuel", "5000000000"], ["--fuel", "900000000", "--enforcement", "best-effort"]):
+        result = sandbox.run_json(*options, "-l", "python", "-c", "print(1)", env=nowhere)
+        assert result["backend"] == "container" and result["fuel_consumed"] is None
 
 
 NO_NAMESPACES = ("echo 0 >/proc/sys/user/max_user_namespaces || exit 9; "
@@ -320,6 +372,16 @@ def test_without_namespaces_wasm_contains_by_itself(bare):
     states = {one["name"]: one["state"] for one in result["protections"]}
     assert states["webassembly"] == states["landlock"] == states["seccomp"] == states["filesystem"] == "enforced"
     assert states["mount_namespace"] == "missing"
+
+
+@pytest.mark.parametrize("target", ["/data/kept", "/workspace/kept", "/tmp/kept"])
+def test_without_namespaces_a_volume_within_another_is_refused(bare, place, target):
+    """There are no mounts to keep it apart: it could be written through the other one."""
+    (place / "kept").mkdir()
+    done = bare("--backend", "wasm", "--volume", f"{place}:/data:rw", "--volume", f"{place / 'kept'}:{target}", "-l", "python",
+                "-c", "open('/data/./kept/x', 'w')")
+    assert done.returncode == 125 and f"volume '{target}' lies within".encode() in done.stderr and b"hint:" in done.stderr
+    assert list((place / "kept").iterdir()) == []
 
 
 def test_without_namespaces_auto_takes_wasm(bare):

@@ -132,19 +132,40 @@ def test_what_is_no_module(run, name):
     assert not result["success"] and result["_exit"] == 1, result["message"]
 
 
-@pytest.mark.parametrize("kind", sorted(wasm.sections(b"")))
+@pytest.mark.parametrize("kind", wasm.ORDER)
 def test_malformed_sections(run, kind):
-    """Each section cut, and with bytes of it changed: refused or run, and never more than that."""
+    """Each kind of section cut, and with bytes of it changed: refused or run, and never more than that."""
     chosen = random.Random(kind)
-    made = wasm.sections(wasm.call(0) + wasm.UNREACHABLE, imports=[(wasm.WASI, "sched_yield", [], [])], data=b"x")
-    for _ in range(6):
+    made = wasm.every_section(wasm.call(0) + wasm.UNREACHABLE, imports=[(wasm.WASI, "sched_yield", [], [wasm.I32])], data=b"x")
+    made[wasm.CODE] = made[wasm.CODE].replace(wasm.call(0), wasm.call(0) + b"\x1a")
+    for _ in range(5):
         body = bytearray(made[kind])
         if chosen.random() < 0.3:
             del body[chosen.randrange(len(body)):]
         else:
             body[chosen.randrange(len(body))] = chosen.randrange(256)
-        code = b"\0asm\1\0\0\0" + b"".join(wasm.section(one, bytes(body) if one == kind else made[one])
-                                           for one in sorted(made))
-        result = run(code, "--fuel", "1000000")
+        result = run(wasm.join({**made, kind: bytes(body)}), "--fuel", "1000000")
         assert result["status"] in ("compile_error", "failed", "fuel_exhausted", "memory_limit"), (body, result)
         assert result["signal"] is None
+
+
+def test_module_with_every_section_runs(run):
+    """What the malformed ones are made from is well."""
+    result = run(wasm.join(wasm.every_section(b"")))
+    assert result["status"] == "ok", result
+
+
+# ---- what a module does before it is called
+
+
+def test_trap_before_the_call_is_an_end_of_the_program(run):
+    result = run(wasm.module(wasm.UNREACHABLE, start=True))
+    assert result["status"] == "failed" and result["exit_code"] == 134
+    assert "unreachable" in result["stderr"] and result["fuel_consumed"] > 0
+
+
+def test_fuel_and_exit_before_the_call(run):
+    endless = run(wasm.module(wasm.LOOP_FOREVER, start=True), "--fuel", "100000")
+    assert endless["status"] == "fuel_exhausted" and endless["fuel_consumed"] == 100000
+    left = run(wasm.module(wasm.const(3) + wasm.call(0), imports=[wasm.PROC_EXIT], start=True))
+    assert left["status"] == "failed" and left["exit_code"] == 3

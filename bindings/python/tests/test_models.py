@@ -73,6 +73,13 @@ def test_fields_reach_the_library():
     assert native["records"] == {"mode": "off", "store_code": "always"}
 
 
+def test_a_budget_that_was_set_reaches_the_library():
+    """It chooses the backend there; the one that everybody has chooses nothing."""
+    assert "fuel" not in ExecutionPolicy().to_native()["limits"]
+    assert "fuel" not in ExecutionPolicy(fuel_budget=None, backend="wasm").to_native()["limits"]
+    assert ExecutionPolicy(fuel_budget=7).to_native()["limits"]["fuel"] == 7
+
+
 def test_runtimes_are_the_librarys_languages():
     no_text = {"binary", "wasm"}
     known = {language["name"] for language in shared_engine().languages()} - no_text

@@ -150,7 +150,8 @@ class ExecutionPolicy(BaseModel):
             "stdout": self.stdout_max_bytes,
             "stderr": self.stderr_max_bytes,
         }
-        if self.backend == "wasm" and self.fuel_budget is not None:
+        # Whoever sets a budget gets the backend that counts it, or is told; the default asks for nothing.
+        if self.fuel_budget is not None and (self.backend == "wasm" or "fuel_budget" in self.model_fields_set):
             limits["fuel"] = self.fuel_budget
         return {
             "version": 1,
