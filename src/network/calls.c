@@ -226,10 +226,11 @@ static void connect_stream(struct network *network, struct inquiry *inquiry)
                                      &inquiry->name, inquiry->length, true);
                 return;
         }
-        if (!alive_has_room(network)) {
-                network_refuse(network, "the limit of connections was reached", "connect %s",
+        why = alive_refuses(network, &r);
+        if (why) {
+                network_refuse(network, why, "connect %s",
                                address_text(&to.address, to.port, text));
-                answer(network, inquiry, EAGAIN);
+                answer(network, inquiry, r);
                 return;
         }
         connection_begin(network, inquiry->call, inquiry->process.pid, fd_take(&inquiry->copy),

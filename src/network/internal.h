@@ -20,6 +20,7 @@ enum {
         PENDING_MAX = 64, /* each holds two descriptors of ours */
         COUNTED_MAX = 4096,
         FLOWS_MAX = 32,
+        MADE_SECONDS = 60,
 };
 
 /* Something in our poll set; the first member of what it watches. */
@@ -44,6 +45,7 @@ struct counted {
         uint64_t number;
         struct tcp_id id;
         uint64_t received, sent; /* so far */
+        bool is_open;            /* in the guest; as it was when they were counted last */
 };
 
 struct query;
@@ -84,7 +86,10 @@ struct network {
         int count_fd;            /* asks about bytes; or -1 */
         struct counted *counted; /* owned */
         size_t counted_count, counted_capacity;
-        uint64_t alive_count; /* at most */
+        uint64_t ending_count; /* closed by the guest, not yet by the kernel; when last counted */
+        uint64_t alive_count;  /* at most */
+        uint32_t made[MADE_SECONDS]; /* connections, by the second */
+        uint64_t made_s;             /* the last of these seconds */
         /* UDP */
         struct door *doors[NETWORK_RELAYS]; /* owned */
         size_t door_count;
@@ -130,7 +135,8 @@ void connections_expire(struct network *network, uint64_t now);
 void connections_done(struct network *network);
 
 /* alive.c: connections that were made. */
-bool alive_has_room(struct network *network); /* for one more */
+/* Why there cannot be one more, and with which errno; or NULL. */
+const char *alive_refuses(struct network *network, int *ret_errno);
 void alive_note(struct network *network, int fd, const struct sockaddr_storage *to);
 void alive_look(struct network *network);
 void alive_end_ready(struct network *network, struct watched *self);

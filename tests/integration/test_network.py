@@ -383,6 +383,30 @@ def test_connections_at_once_are_limited(world, sandbox, place):
     assert [v["why"] for v in result["violations"]] == ["the limit of connections was reached"]
 
 
+def test_closed_connections_with_something_to_send_are_counted(world, sandbox, place):
+    """Their buffers are the kernel's, not the guest's: it cannot have more of them by closing."""
+    policy = sandbox.make_file(place / "policy.yaml", f"version: 1\nnetwork: {{ allow: ['{GOOD}'], connections: 5 }}\n")
+    result = run(world, sandbox, f"""
+        def fill(port):
+            s = socket.create_connection(("{GOOD}", port)); s.setblocking(False)
+            while isinstance(attempt(lambda: s.send(b"x" * 65536)), int): pass
+            s.close()
+        print([attempt(lambda: fill(5)) for _ in range(20)] == [None] * 18 + ["EAGAIN"] * 2)
+        """, "--policy", policy)
+    assert printed(result) == ["True"]  # Twice as many as may be open, and eight.
+
+
+def test_connections_within_a_minute_are_limited(world, sandbox, place):
+    policy = sandbox.make_file(place / "policy.yaml", f"version: 1\nnetwork: {{ allow: ['{GOOD}'], connections: 1 }}\n")
+    result = run(world, sandbox, f"""
+        def one():
+            s = socket.create_connection(("{GOOD}", 7)); s.shutdown(socket.SHUT_WR); s.recv(1); s.close()
+        print([attempt(one) for _ in range(130)] == [None] * 128 + ["EADDRNOTAVAIL"] * 2)
+        """, "--policy", policy)
+    assert printed(result) == ["True"]
+    assert [v["why"] for v in result["violations"]] == ["too many connections were made within a minute"]
+
+
 # ---- other programs ----
 
 def test_curl(world, sandbox):
