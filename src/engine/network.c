@@ -15,6 +15,7 @@ int step_open_network(const struct passage *passage, const struct plan *plan,
                 .connections_max = policy->network_connections,
                 .bytes_max = policy->network_bytes,
                 .rate_max = policy->network_rate,
+                .becomes_guest = plan->uid_span > 0,
         };
         AUTO_FREE char *program = NULL;
 

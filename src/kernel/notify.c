@@ -91,7 +91,7 @@ int guest_process(pid_t thread, struct guest_process *ret_process)
         char path[48], text[4096];
         long pid, threads;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+        (void)snprintf(path, sizeof(path), "%d/status", (int)thread);
         if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
                 return -1;
         /* The name, which is the guest's to choose, comes first and cannot hold a line break that
@@ -130,7 +130,7 @@ bool guest_closes_on_exec(pid_t thread, int fd)
 {
         char path[64], text[1024];
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)thread, fd);
+        (void)snprintf(path, sizeof(path), "%d/fdinfo/%d", (int)thread, fd);
         if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
                 return true;
         return number_after(text, "flags:", 8) & O_CLOEXEC;

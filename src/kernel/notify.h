@@ -5,6 +5,8 @@
  * Everything read from a guest may be stale: the process may have died and its number may be
  * another's. Read first, then ask notify_is_valid(), then believe. Memory is copied once and never
  * looked at again, because its owner can change it at any time.
+ *
+ * What is asked of /proc is asked by names without it: it is the caller's working directory.
  */
 #ifndef KERNEL_NOTIFY_H
 #define KERNEL_NOTIFY_H

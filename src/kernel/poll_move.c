@@ -96,7 +96,7 @@ static void move_in(pid_t thread, pid_t process, int set_number, struct move *mo
         AUTO_FREE char *text = mem_alloc(size);
         char path[64];
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)thread, set_number);
+        (void)snprintf(path, sizeof(path), "%d/fdinfo/%d", (int)thread, set_number);
         if (!text || fd_read_file_at(AT_FDCWD, path, text, size) <= 0 ||
             !find_member(text, move->number, inode, &move->event))
                 return;
@@ -114,7 +114,7 @@ void poll_move(pid_t thread, pid_t process, int number, int old, int new)
         DIR *directory;
         int left = DESCRIPTORS_MAX, sets = SETS_MAX;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)thread);
+        (void)snprintf(path, sizeof(path), "%d/fd", (int)thread);
         directory = opendir(path);
         if (!directory || fstat(old, &st) < 0)
                 goto out;

@@ -51,6 +51,7 @@ static void begin_network(struct watch *watch)
         struct agent_guest guest = {
                 .listener = run->fork_fd,
                 .resolver_fds = { run->resolver_fds[0], run->resolver_fds[1] },
+                .uid = run->ready.skipped[STAGE_GUEST_NAMESPACE] ? 0 : run->ready.guest_uid,
                 .denies_tcp = run->ready.landlock_abi >= 4 && !run->ready.skipped[STAGE_LANDLOCK],
                 .refused = hear_refusal,
                 .exceeded = hear_exceeded,

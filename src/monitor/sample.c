@@ -56,6 +56,9 @@ void sample_take(struct watch *watch, uint64_t now)
                          watch->run->group.dir_fds[CGROUP_CPUACCT] >= 0;
         struct totals totals = has_group ? read_group(watch) : processes_sum(watch);
 
+        /* What is computed for the program outside of it is its own too. */
+        if (watch->order->network)
+                totals.cpu_us += agent_cpu_us(watch->order->network);
         if (totals.memory > watch->memory_peak)
                 watch->memory_peak = totals.memory;
         if (totals.processes > watch->processes_peak)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Messages heard in one go: then the supervisor looks at its clock again. */
@@ -20,6 +21,8 @@ enum { HEARD_AT_ONCE = 16, FINISH_MS = 1000 };
 struct agent {
         pid_t pid;
         int socket;
+        bool becomes_guest;
+        uint64_t started_us; /* CPU time until it had a guest: ours, not the guest's */
         struct agent_guest guest;
         struct network_usage usage;
 };
@@ -94,6 +97,7 @@ int agent_start(const char *program, const struct network_order *order, struct a
         if (!agent)
                 return error_set_nomem(err);
         agent->pid = agent->socket = -1;
+        agent->becomes_guest = order->becomes_guest;
         r = write_arguments(&arguments, order) < 0 ? error_set_nomem(err)
                                                    : start(program, arguments.items, agent, err);
         strlist_done(&arguments);
@@ -115,14 +119,34 @@ void agent_free(struct agent *agent)
         mem_free(agent);
 }
 
+/* Since it was started. */
+static uint64_t cpu_us(const struct agent *agent)
+{
+        struct timespec used;
+        clockid_t clock;
+
+        if (clock_getcpuclockid(agent->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+                return 0;
+        return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
+uint64_t agent_cpu_us(const struct agent *agent)
+{
+        uint64_t us = cpu_us(agent);
+
+        return us > agent->started_us ? us - agent->started_us : 0;
+}
+
 int agent_attach(struct agent *agent, const struct agent_guest *guest)
 {
-        const struct network_begin begin = { guest->denies_tcp, guest->may_fork != NULL };
+        const struct network_begin begin = { guest->denies_tcp, guest->may_fork != NULL,
+                                             agent->becomes_guest ? guest->uid : 0 };
         int fds[3 + NETWORK_RELAYS] = { guest->listener, guest->resolver_fds[0],
                                         guest->resolver_fds[1] };
         size_t count = 3;
 
         agent->guest = *guest;
+        agent->started_us = cpu_us(agent);
         for (size_t i = 0; i < NETWORK_RELAYS; i++)
                 if (guest->relay_fds[i] >= 0)
                         fds[count++] = guest->relay_fds[i];

@@ -27,6 +27,7 @@ struct network_order {
         uint64_t connections_max;    /* at once */
         uint64_t bytes_max;          /* in and out together, as far as is seen */
         uint64_t rate_max;           /* of them in a second */
+        bool becomes_guest;          /* the program takes the guest's user, which is not ours */
 };
 
 /* What the helper handed up, and who hears of what happens. */
@@ -35,6 +36,7 @@ struct agent_guest {
         int resolver_fds[2];           /* UDP, TCP */
         int relay_fds[NETWORK_RELAYS]; /* for UDP; or -1 */
         bool denies_tcp;               /* Landlock refuses the guest's own connects and binds */
+        uint32_t uid;                  /* the guest's, which has a user namespace; 0: not so */
         void (*refused)(void *context, const char *what, const char *why);
         /* A limit was passed that ends the run. Told once. */
         void (*exceeded)(void *context);
@@ -57,6 +59,8 @@ int agent_fd(const struct agent *agent);
 bool agent_hear(struct agent *agent);
 /* As far as was told. */
 struct network_usage agent_usage(const struct agent *agent);
+/* What the program has computed for the guest so far: microseconds of CPU time. */
+uint64_t agent_cpu_us(const struct agent *agent);
 /* The guest is gone: has the program say the rest. Waits for it, but not long. */
 void agent_finish(struct agent *agent);
 

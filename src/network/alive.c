@@ -71,7 +71,7 @@ static uint64_t count_open(struct network *network)
         uint64_t count = 0;
         FILE *file;
 
-        (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", network->alive_fd);
+        (void)snprintf(path, sizeof(path), "self/fdinfo/%d", network->alive_fd);
         file = fopen(path, "re");
         if (!file)
                 return network->alive_count; /* then it only grows, and refuses too much */

@@ -10,7 +10,7 @@
 
 enum { FILE_MAX = 1 << 20, DNS_PORT = 53 };
 
-static char *read_lines(const char *path)
+char *host_read(const char *path)
 {
         AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         char *data = NULL;
@@ -39,7 +39,7 @@ static bool parse_server(const char *text, struct server *ret)
 
 size_t host_servers(const char *path, struct server *servers, size_t max)
 {
-        AUTO_FREE char *text = read_lines(path);
+        AUTO_FREE char *text = host_read(path);
         char *rest = NULL;
         size_t count = 0;
 
@@ -64,9 +64,9 @@ static bool line_names(char **words, const char *name)
         return false;
 }
 
-bool host_lookup(const char *path, const char *name, bool v4, struct dns_answer *answer)
+bool host_lookup(const char *hosts, const char *name, bool v4, struct dns_answer *answer)
 {
-        AUTO_FREE char *text = read_lines(path);
+        AUTO_FREE char *text = hosts ? mem_strdup(hosts) : NULL; /* is taken apart */
         char *rest = NULL;
         bool found = false;
 

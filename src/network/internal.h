@@ -72,6 +72,7 @@ struct network {
         /* resolver */
         struct server servers[SERVERS_MAX];
         size_t server_count;
+        char *hosts;                        /* owned; the text of /etc/hosts; or NULL */
         struct query *queries[QUERIES_MAX]; /* owned; NULL: free */
         size_t asker_count;                 /* who waits for them */
         struct stream *streams[STREAMS_MAX];
@@ -189,7 +190,9 @@ void upstream_done(struct network *network);
 
 /* host_files.c */
 size_t host_servers(const char *path, struct server *servers, size_t max);
-/* Addresses of a name in a file like /etc/hosts; whether the name is in it. */
-bool host_lookup(const char *path, const char *name, bool v4, struct dns_answer *answer);
+/* A whole file of lines, or NULL. Caller frees. */
+char *host_read(const char *path);
+/* Addresses of a name in the text of a file like /etc/hosts; whether the name is in it. */
+bool host_lookup(const char *hosts, const char *name, bool v4, struct dns_answer *answer);
 
 #endif

@@ -4,9 +4,10 @@
  *   sandbox-network SUPERVISOR [all-names] [connects] [connections=N] [bytes=N] [rate=N]
  *                   [allow=RULE]... [deny=RULE]...
  *
- * Theory of operation. A child of the supervisor, in its namespaces and with its user, with no more
- * rights than to look at the guest (confine.c). It is given a socket, hears there once which guest
- * it is for, and ends when the supervisor shuts that down or dies. One thread, one loop.
+ * Theory of operation. A child of the supervisor, in its namespaces. It is given a socket, hears
+ * there once which guest it is for, becomes that guest's user where root started it, keeps no more
+ * rights than to look at the guest (confine.c), and ends when the supervisor shuts that down or
+ * dies. One thread, one loop.
  *
  * While something is being done a timer goes off every few milliseconds, to interrupt calls that
  * the guest has made wait. It ends by _exit(): sockets that a dying process holds do not linger.
@@ -116,7 +117,8 @@ static void interrupt_calls(bool wanted)
         (void)setitimer(ITIMER_REAL, &every, NULL); /* cannot fail with these values */
 }
 
-static int await_guest(struct network *network)
+/* Hears whom it is for, and gives up what that does not take, before the guest can say anything. */
+static int await_guest(struct network *network, const char *supervisor)
 {
         struct network_begin begin;
         int fds[3 + NETWORK_RELAYS];
@@ -134,6 +136,8 @@ static int await_guest(struct network *network)
                 guest.relay_fds[i] = i + 3 < count ? fds[i + 3] : -1;
         guest.denies_tcp = begin.denies_tcp;
         guest.asks_forks = begin.asks_forks;
+        if (confine(begin.uid, count > 3) < 0 || is_orphan(supervisor) || confine_calls() < 0)
+                return -1;
         return network_attach(network, &guest);
 }
 
@@ -169,8 +173,8 @@ int main(int argc, char **argv)
         }
         (void)signal(SIGPIPE, SIG_IGN); /* cannot fail for this signal */
         if (sys_close_range(NETWORK_SOCKET + 1, ~0u) < 0 || !set_interrupts() ||
-            network_new(&order, &network, NULL) < 0 || is_orphan(argv[1]) || confine() < 0 ||
-            await_guest(network) < 0)
+            network_new(&order, &network, NULL) < 0 || is_orphan(argv[1]) ||
+            await_guest(network, argv[1]) < 0)
                 _exit(1);
         serve(network);
         _exit(0);

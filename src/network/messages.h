@@ -28,6 +28,7 @@ enum {
 struct network_begin {
         uint32_t denies_tcp; /* Landlock refuses the guest's own connects and binds */
         uint32_t asks_forks; /* the supervisor decides about new processes */
+        uint32_t uid;        /* whom to become, the guest's; 0: nobody else */
 };
 
 struct network_usage {

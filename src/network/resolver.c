@@ -81,7 +81,7 @@ void resolver_answer(struct network *network, const struct asker *asker, struct 
 }
 
 /* What is known without asking anybody. */
-static bool knows(const struct dns_question *question, struct dns_answer *answer)
+static bool knows(const char *hosts, const struct dns_question *question, struct dns_answer *answer)
 {
         static const uint8_t v4[4] = { 127, 0, 0, 1 };
         const char *name = question->name;
@@ -90,7 +90,7 @@ static bool knows(const struct dns_question *question, struct dns_answer *answer
         if (question->type != DNS_A && question->type != DNS_AAAA)
                 return true; /* there are no records but addresses */
         if (strcmp(name, "localhost") != 0 && !str_has_suffix(name, ".localhost"))
-                return host_lookup("/etc/hosts", name, is_v4, answer);
+                return host_lookup(hosts, name, is_v4, answer);
         answer->count = 1; /* the guest's own */
         answer->addresses[0] = address_v4(v4);
         if (!is_v4) {
@@ -122,7 +122,7 @@ static void ask(struct network *network, const struct asker *asker)
                 return;
         }
         answer.code = DNS_OK;
-        if (knows(question, &answer)) {
+        if (knows(network->hosts, question, &answer)) {
                 resolver_answer(network, asker, &answer);
         } else if (!upstream_ask(network, asker)) {
                 answer.code = DNS_SERVER_FAILURE;

@@ -169,6 +169,7 @@ int network_new(const struct network_order *order, struct network **ret_network,
                 network_free(network);
                 return r;
         }
+        network->hosts = host_read("/etc/hosts");
         network->server_count = host_servers("/etc/resolv.conf", network->servers, SERVERS_MAX);
         *ret_network = network;
         return 0;
@@ -186,6 +187,7 @@ void network_free(struct network *network)
         relay_done(network);
         rules_done(&network->allow);
         rules_done(&network->deny);
+        mem_free(network->hosts);
         fd_close(network->poll_fd);
         fd_close(network->alive_fd);
         fd_close(network->count_fd);

@@ -111,6 +111,37 @@ def broker_of(process):
     return next(int(pid) for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sandbox-network\n")
 
 
+def test_broker_has_no_more_rights_than_it_needs(world, sandbox):
+    """Root's broker is the guest's user, sees /proc alone and has no capability; nor has an ordinary caller's."""
+    code = PRELUDE + f"socket.create_connection(('{GOOD}', 80)); print('up', flush=True); sys.stdin.read()"
+    with world.start(sandbox, *RULES, "--stdin", "-", "-l", "python", "-c", code, stdin=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"up\n"
+        broker = broker_of(process)
+        lines = (line.partition(":") for line in pathlib.Path(f"/proc/{broker}/status").read_text().splitlines())
+        status = {name: value.split() for name, _, value in lines}
+        root = os.readlink(f"/proc/{broker}/root") if os.geteuid() == 0 else None
+        process.communicate(b"", timeout=60)
+    assert all(int(status[name][0], 16) == 0 for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")), status
+    assert (status["NoNewPrivs"], status["Seccomp"]) == (["1"], ["2"])
+    if sandbox.uid == 0:
+        assert len(set(status["Uid"] + status["Gid"])) == 1 and status["Uid"][0] != "0" and status["Groups"] == [], status
+        assert root == "/proc"
+    else:
+        assert set(status["Uid"]) == {str(sandbox.uid)}
+
+
+def test_work_for_the_guest_is_the_guests_cpu_time(world, sandbox):
+    """Calls that are refused cost more than they cost the guest: both count."""
+    result = world.python(sandbox, PRELUDE + textwrap.dedent(f"""
+        while True:
+            for _ in range(100):
+                with socket.socket() as s: s.connect_ex(("{OTHER}", 80))
+            print(time.process_time(), flush=True)
+        """), *RULES, "--cpu-time", "1s", "--timeout", f"{50 * SLOWNESS}s")
+    assert result["status"] == "cpu_limit", result["message"]
+    assert float(printed(result)[-1]) < 0.9, "it had all of the second for itself"
+
+
 def test_broker_that_is_slow(world, sandbox):
     """A guest waits for an answer; nothing gets through meanwhile, and all is served afterwards."""
     code = PRELUDE + textwrap.dedent(f"""
