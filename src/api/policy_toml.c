@@ -8,12 +8,11 @@
 #include "api/api.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,69 +20,17 @@
 /* A key of one letter and its value of one become two events of some twenty bytes each. */
 enum { RECORD_MAX = 32 << 20 };
 
-static int set_up_files(posix_spawn_file_actions_t *files, int input, int output)
-{
-        /* Where the caller has closed its own streams, ours may stand in their places. */
-        if (posix_spawn_file_actions_adddup2(files, input, 0) != 0 ||
-            posix_spawn_file_actions_adddup2(files, output, 1) != 0 ||
-            posix_spawn_file_actions_addopen(files, 2, "/dev/null", O_WRONLY, 0) != 0)
-                return -1;
-        return 0;
-}
-
-static int set_up_attributes(posix_spawnattr_t *attributes)
-{
-        sigset_t none, all;
-
-        (void)sigemptyset(&none); /* cannot fail */
-        (void)sigfillset(&all);
-        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
-            posix_spawnattr_setsigdefault(attributes, &all) != 0 ||
-            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) !=
-                    0)
-                return -1;
-        return 0;
-}
-
-/* 0, or the error's number. */
-static int start(const char *path, int input, int output, pid_t *ret_pid)
-{
-        char *argv[] = { (char *)path, NULL }, *environment[] = { NULL };
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
-        int r = ENOMEM;
-
-        if (posix_spawn_file_actions_init(&files) != 0)
-                return ENOMEM;
-        if (posix_spawnattr_init(&attributes) == 0) {
-                if (set_up_files(&files, input, output) == 0 && set_up_attributes(&attributes) == 0)
-                        r = posix_spawn(ret_pid, path, &files, &attributes, argv, environment);
-                (void)posix_spawnattr_destroy(&attributes);
-        }
-        (void)posix_spawn_file_actions_destroy(&files);
-        return r;
-}
-
-/* Above the standard streams, so that none of them is overwritten before it is used. */
-static int lift(int fd)
-{
-        int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-
-        fd_close(fd);
-        return lifted;
-}
-
 static int open_streams(const char *text, size_t length, int streams[3], struct error *err)
 {
         int ends[2];
 
-        streams[0] = lift(fd_memfile("policy", text, length));
+        streams[0] = spawn_move_up(fd_memfile("policy", text, length));
         if (streams[0] < 0 || lseek(streams[0], 0, SEEK_SET) < 0)
                 return error_set_errno(err, "make a memory file for the policy");
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return error_set_errno(err, "make a pipe");
-        streams[1] = lift(ends[1]);
-        streams[2] = lift(ends[0]);
+        streams[1] = spawn_move_up(ends[1]);
+        streams[2] = spawn_move_up(ends[0]);
         return streams[1] < 0 || streams[2] < 0 ? error_set_errno(err, "copy a descriptor") : 0;
 }
 
@@ -99,8 +46,10 @@ static int fail_start(const char *path, int number, struct error *err)
 static int ask(const char *path, int streams[3], char **ret_record, size_t *ret_length,
                struct error *err)
 {
+        char *arguments[] = { (char *)path, NULL };
+        const struct spawn_fd fds[] = { { streams[0], 0 }, { streams[1], 1 } };
         pid_t pid = -1;
-        int r = start(path, streams[0], streams[1], &pid);
+        int r = spawn_helper(path, arguments, fds, ARRAY_SIZE(fds), &pid);
 
         if (r != 0)
                 return fail_start(path, r, err);

@@ -49,10 +49,9 @@ static void set_up_attributes(posix_spawnattr_t *attributes)
                                                            POSIX_SPAWN_SETSIGDEF);
 }
 
-int spawn_helper(const char *program, char *const *arguments, const struct spawn_fd *fds,
-                 size_t count, pid_t *ret_pid)
+static int spawn(const char *program, char *const *arguments, char *const *environment,
+                 const char *folder, const struct spawn_fd *fds, size_t count, pid_t *ret_pid)
 {
-        char *environment[] = { NULL };
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attributes;
         int r = posix_spawn_file_actions_init(&files);
@@ -62,6 +61,8 @@ int spawn_helper(const char *program, char *const *arguments, const struct spawn
         r = posix_spawnattr_init(&attributes);
         if (r == 0) {
                 r = set_up_files(&files, fds, count);
+                if (r == 0 && folder)
+                        r = posix_spawn_file_actions_addchdir_np(&files, folder);
                 set_up_attributes(&attributes);
                 if (r == 0)
                         r = posix_spawn(ret_pid, program, &files, &attributes, arguments,
@@ -70,6 +71,20 @@ int spawn_helper(const char *program, char *const *arguments, const struct spawn
         }
         (void)posix_spawn_file_actions_destroy(&files);
         return r;
+}
+
+int spawn_helper(const char *program, char *const *arguments, const struct spawn_fd *fds,
+                 size_t count, pid_t *ret_pid)
+{
+        char *const environment[] = { NULL };
+
+        return spawn(program, arguments, environment, NULL, fds, count, ret_pid);
+}
+
+int spawn_tool(char *const *arguments, char *const *environment, const struct spawn_fd *fds,
+               size_t count, pid_t *ret_pid)
+{
+        return spawn(arguments[0], arguments, environment, "/", fds, count, ret_pid);
 }
 
 void spawn_end(pid_t pid)

@@ -1,4 +1,5 @@
-/* Helper programs that work outside of a sandbox, as children of this process. */
+/* Programs that work outside of a sandbox, as children of this process: helpers of ours, and tools of
+ * the machine that are asked something. */
 #ifndef BASE_SPAWN_H
 #define BASE_SPAWN_H
 
@@ -17,6 +18,9 @@ int spawn_move_up(int fd);
  * with /dev/null for those of the first three descriptors that it is not given. 0, or an errno. */
 int spawn_helper(const char *program, char *const *arguments, const struct spawn_fd *fds,
                  size_t count, pid_t *ret_pid);
+/* The same for a tool of the machine, with an environment and in the root directory. */
+int spawn_tool(char *const *arguments, char *const *environment, const struct spawn_fd *fds,
+               size_t count, pid_t *ret_pid);
 /* Ends it at once and waits for it. */
 void spawn_end(pid_t pid);
 

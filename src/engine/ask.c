@@ -6,64 +6,15 @@
 #include "engine/ask.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/spawn.h"
 #include "kernel/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int set_up_files(posix_spawn_file_actions_t *files, const int pipes[2])
-{
-        if (posix_spawn_file_actions_adddup2(files, pipes[0], 1) != 0 ||
-            posix_spawn_file_actions_adddup2(files, pipes[1], 2) != 0 ||
-            posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0) != 0 ||
-            posix_spawn_file_actions_addchdir_np(files, "/") != 0)
-                return -1;
-        return 0;
-}
-
-/* The caller may ignore or block signals; the tool starts with the usual ones. */
-static int set_up_attributes(posix_spawnattr_t *attributes)
-{
-        sigset_t none, all;
-
-        (void)sigemptyset(&none); /* cannot fail */
-        (void)sigfillset(&all);
-        if (posix_spawnattr_setpgroup(attributes, 0) != 0 ||
-            posix_spawnattr_setsigmask(attributes, &none) != 0 ||
-            posix_spawnattr_setsigdefault(attributes, &all) != 0 ||
-            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                         POSIX_SPAWN_SETSIGDEF) != 0)
-                return -1;
-        return 0;
-}
-
-static pid_t start(const struct strlist *command, const int pipes[2])
-{
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
-        pid_t pid = -1;
-        int r;
-
-        if (posix_spawn_file_actions_init(&files) != 0)
-                return -1;
-        if (posix_spawnattr_init(&attributes) == 0) {
-                r = set_up_files(&files, pipes) < 0 || set_up_attributes(&attributes) < 0
-                            ? ENOMEM
-                            : posix_spawn(&pid, command->items[0], &files, &attributes,
-                                          command->items, environ);
-                errno = r;
-                if (r != 0)
-                        pid = -1;
-                (void)posix_spawnattr_destroy(&attributes);
-        }
-        (void)posix_spawn_file_actions_destroy(&files);
-        return pid;
-}
 
 /* Reads what is there; false at the end of the stream. What is too much is read and dropped. */
 static bool take(int fd, struct strbuf *text)
@@ -110,7 +61,8 @@ static int converse(const struct strlist *command, unsigned timeout_ms, int canc
 {
         uint64_t deadline_ns = clock_now_ns() + UINT64_C(1000000) * timeout_ms;
         AUTO_CLOSE int process = -1;
-        int ours[2] = { -1, -1 }, theirs[2] = { -1, -1 }, ends[2];
+        struct spawn_fd theirs[2] = { { -1, 1 }, { -1, 2 } };
+        int ours[2] = { -1, -1 }, ends[2];
         pid_t pid = -1;
         int r = 0;
 
@@ -119,16 +71,16 @@ static int converse(const struct strlist *command, unsigned timeout_ms, int canc
                         r = error_set_errno(err, "make a pipe");
                 } else {
                         ours[i] = ends[0];
-                        theirs[i] = ends[1];
+                        theirs[i] = (struct spawn_fd){ spawn_move_up(ends[1]), 1 + i };
                 }
         }
         if (r == 0) {
-                pid = start(command, theirs);
-                if (pid < 0)
+                errno = spawn_tool(command->items, environ, theirs, ARRAY_SIZE(theirs), &pid);
+                if (errno != 0)
                         r = error_set_errno(err, "start '%s'", command->items[0]);
         }
-        fd_close(theirs[0]);
-        fd_close(theirs[1]);
+        fd_close(theirs[0].fd);
+        fd_close(theirs[1].fd);
         if (r == 0) {
                 process = sys_pidfd_open(pid);
                 r = process < 0 ? error_set_errno(err, "watch '%s'", command->items[0])

@@ -8,13 +8,13 @@
 #include "languages/languages_find.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/spawn.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,52 +58,6 @@ int version_compare(const char *a, const char *b)
 }
 
 /* ---- the process ---- */
-
-static int set_up_files(posix_spawn_file_actions_t *files, int output)
-{
-        /* Input last: where the caller has closed its own, `output` may be descriptor 0. */
-        if (posix_spawn_file_actions_adddup2(files, output, 1) != 0 ||
-            posix_spawn_file_actions_adddup2(files, output, 2) != 0 ||
-            posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0) != 0 ||
-            posix_spawn_file_actions_addchdir_np(files, "/") != 0)
-                return -1;
-        return 0;
-}
-
-/* The caller may ignore or block signals; the tool starts with the usual ones. */
-static int set_up_attributes(posix_spawnattr_t *attributes)
-{
-        sigset_t none, all;
-
-        (void)sigemptyset(&none); /* cannot fail */
-        (void)sigfillset(&all);
-        if (posix_spawnattr_setpgroup(attributes, 0) != 0 ||
-            posix_spawnattr_setsigmask(attributes, &none) != 0 ||
-            posix_spawnattr_setsigdefault(attributes, &all) != 0 ||
-            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                         POSIX_SPAWN_SETSIGDEF) != 0)
-                return -1;
-        return 0;
-}
-
-static pid_t start(const char *const *argv, const char *const *environment, int output)
-{
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
-        pid_t pid = -1;
-
-        if (posix_spawn_file_actions_init(&files) != 0)
-                return -1;
-        if (posix_spawnattr_init(&attributes) == 0) {
-                if (set_up_files(&files, output) < 0 || set_up_attributes(&attributes) < 0 ||
-                    posix_spawn(&pid, argv[0], &files, &attributes, (char *const *)argv,
-                                (char *const *)environment) != 0)
-                        pid = -1;
-                (void)posix_spawnattr_destroy(&attributes);
-        }
-        (void)posix_spawn_file_actions_destroy(&files);
-        return pid;
-}
 
 /* Waits until `fd` can be read, or has ended. False when the time is up. */
 static bool wait_for(int fd, uint64_t deadline_ns)
@@ -173,9 +127,9 @@ bool tool_ask(const char *const *argv, const char *const *environment, unsigned 
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return false;
         input = ends[0];
-        output = ends[1];
-        pid = start(argv, environment, output);
-        if (pid < 0)
+        output = spawn_move_up(ends[1]);
+        if (spawn_tool((char *const *)argv, (char *const *)environment,
+                       (struct spawn_fd[]){ { output, 1 }, { output, 2 } }, 2, &pid) != 0)
                 return false;
         fd_close(fd_take(&output));
         answered = read_answer(input, answer, &used, deadline_ns);
