@@ -211,7 +211,7 @@ def test_no_room_for_descriptors_is_waited_out():
 
     with subprocess.Popen([network_path(), str(os.getpid()), "all-names"], preexec_fn=limit, close_fds=False) as program:
         theirs.close()
-        socket.send_fds(ours, [struct.pack("=II", 0, 0)], [listener, names.fileno(), streams.fileno()])
+        socket.send_fds(ours, [struct.pack("=III", 0, 0, 0)], [listener, names.fileno(), streams.fileno()])
         held = [socket.create_connection(streams.getsockname()) for _ in range(16)]
         status = pathlib.Path(f"/proc/{program.pid}/stat")
         fds = pathlib.Path(f"/proc/{program.pid}/fd")
