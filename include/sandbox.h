@@ -330,6 +330,27 @@ SBX_API int sbx_turn_begin(sbx_request *req, uint64_t timeout_ms, sbx_error **er
 /* No time passes for the program until the next turn. What it computes all the same counts for the
  * turn before. */
 SBX_API int sbx_turn_end(sbx_request *req, sbx_error **err);
+/* What a turn came to, as its caller knows. All is borrowed; `size` must be set. */
+typedef struct sbx_turn {
+        size_t size;
+        const char *turn_of;   /* id of the program's run ("id" of its events), or NULL */
+        const char *status;    /* "ok", "failed", "timeout", ...: as of a result */
+        const char *message;   /* or NULL */
+        int exit_code;         /* -1 where it did not exit */
+        int signal;            /* 0 where none */
+        double execution_time; /* seconds */
+        uint64_t memory_used;  /* bytes, peak; 0: not known */
+        /* [1], [2]: what it printed, as it was kept, and how many bytes there were. */
+        const char *output[3];
+        size_t output_length[3];
+        uint64_t output_bytes[3];
+} sbx_turn;
+/* Keeps a record of a turn that is over, as of a run of its own, by the policy of `told`: a request
+ * with the turn's language, code, arguments and name, which is not run. Gives the id of the record;
+ * caller frees. Of a program that takes turns the records keep neither code nor files: its turns
+ * have them. */
+SBX_API char *sbx_turn_record(sbx_engine *engine, sbx_request *told, const sbx_turn *turn,
+                              sbx_error **err);
 /* Ends the run; its status becomes "cancelled". From any thread or signal handler. */
 SBX_API void sbx_cancel(sbx_execution *execution);
 /* The same by the request, which then stays cancelled: a new run takes a new request. */

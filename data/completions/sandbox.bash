@@ -97,7 +97,7 @@ _sandbox() {
                 ;;
         top) _sandbox_words "--interval --once --json --help -h" ;;
         keeper) _sandbox_words "--idle --slots --socket --languages --log --quiet --help -q -h" ;;
-        mcp) _sandbox_words "--policy --sealed --languages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
+        mcp) _sandbox_words "--policy --sealed --languages --no-packages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
         help) _sandbox_words "$commands" ;;
         policy)
                 if [[ $cur == -* ]]; then

@@ -15,11 +15,23 @@ uint64_t clock_now_ns(void)
 
 const char *clock_stamp(char buffer[CLOCK_STAMP_MAX])
 {
+        return clock_stamp_before(0, buffer);
+}
+
+const char *clock_stamp_before(uint64_t ns, char buffer[CLOCK_STAMP_MAX])
+{
+        const long second = 1000000000;
         struct timespec now = { 0 };
         struct tm parts = { 0 };
         size_t used;
 
         (void)clock_gettime(CLOCK_REALTIME, &now);
+        now.tv_sec -= (time_t)(ns / (uint64_t)second);
+        now.tv_nsec -= (long)(ns % (uint64_t)second);
+        if (now.tv_nsec < 0) {
+                now.tv_nsec += second;
+                now.tv_sec--;
+        }
         (void)gmtime_r(&now.tv_sec, &parts);
         used = strftime(buffer, CLOCK_STAMP_MAX, "%Y-%m-%dT%H:%M:%S", &parts);
         (void)snprintf(buffer + used, CLOCK_STAMP_MAX - used, ".%03dZ",

@@ -9,6 +9,7 @@ const struct option mcp_options[] = {
         { "sealed", 0, NULL, false, false, "the environment can only tighten those before it" },
         { "languages", 0, "NAMES|DIR", true, false,
           "only these languages, separated by commas; with a slash: a folder of further ones" },
+        { "no-packages", 0, NULL, false, false, "no packages are installed for programs" },
         OPTION_HEADING("Sessions"),
         { "workspace-root", 0, "DIR", false, false,
           "where the workspaces of sessions are, and stay; else they go when the server ends" },

@@ -149,6 +149,28 @@ void engine_program_done(struct engine_program *program);
 /* Static analysis alone: the report as JSON. Nothing runs. Caller frees; NULL with an error. */
 char *engine_check(struct engine *engine, const struct engine_order *order, struct error *err);
 
+/* What one turn of a program that takes turns came to; all is borrowed. */
+struct engine_turn_stream {
+        const char *data; /* or NULL */
+        size_t length;
+        uint64_t bytes; /* dropped ones included */
+        bool truncated;
+};
+
+struct engine_turn {
+        const char *turn_of; /* id of the program's run, or NULL */
+        const char *status, *message;
+        int exit_code, signal;
+        uint64_t wall_ns, memory_peak;
+        struct engine_turn_stream out, err;
+};
+
+/* Records the turn as a run of its own: that of the order, which is not run. What cannot be kept is
+ * none of the turn's business, as for a run. */
+int engine_record_turn(struct engine *engine, const struct engine_order *order,
+                       const struct engine_turn *turn, char ret_id[CLOCK_ULID_MAX],
+                       struct error *err);
+
 /* stages.c: what a policy can say that this build cannot do is an error. */
 int engine_check_policy(const struct policy_values *policy, struct error *err);
 

@@ -54,8 +54,9 @@ struct passage {
         struct analysis_job analysis; /* of its source, under way beside the rest */
         struct request_rule_list rules; /* of the folders that the policy names */
         bool is_recorded;               /* the policy and the request want it */
-        struct history history;         /* where to; its path is the engine's */
-        struct running running;         /* its entry among those that are going on */
+        const char *turn_of;    /* borrowed: the id of the run that it was a turn of; or NULL */
+        struct history history; /* where to; its path is the engine's */
+        struct running running; /* its entry among those that are going on */
         struct history_artifacts artifacts;
         struct wasm_passage wasm; /* of a run on that backend */
         bool wants_details;       /* somebody looks at I/O and network */
@@ -149,6 +150,8 @@ void record_begin(struct passage *passage);
 /* Files that the run made, while its workspace is there. */
 void record_files(struct passage *passage, int workspace_fd);
 void record_end(struct passage *passage);
+/* What a turn came to becomes the result of the passage. */
+int record_turn(struct passage *passage, const struct engine_turn *turn, struct error *err);
 
 /* collect.c: copies one file; whether it was taken. -1 with errno where it could not be written. */
 int collect_copy(int workspace_fd, const char *path, int folder, uint64_t *left, bool *ret_taken);

@@ -204,6 +204,30 @@ char *engine_check(struct engine *engine, const struct engine_order *order, stru
         return report;
 }
 
+int engine_record_turn(struct engine *engine, const struct engine_order *order,
+                       const struct engine_turn *turn, char ret_id[CLOCK_ULID_MAX],
+                       struct error *err)
+{
+        struct passage passage;
+        struct result *result = NULL;
+        int r = begin(&passage, engine, order, err);
+
+        if (r == 0)
+                r = passage_identify(&passage, err);
+        if (r == 0)
+                r = passage_policy(&passage, err);
+        if (r == 0)
+                r = record_turn(&passage, turn, err);
+        if (r == 0) {
+                record_begin(&passage);
+                record_end(&passage);
+                memcpy(ret_id, passage.result->id, CLOCK_ULID_MAX);
+        }
+        if (end(&passage, r, &result) == 0)
+                result_free(result);
+        return r;
+}
+
 void engine_program_done(struct engine_program *program)
 {
         bundle_done(&program->built);

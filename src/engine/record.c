@@ -27,11 +27,13 @@ void record_begin(struct passage *passage)
                 fail(passage, &err);
 }
 
+/* Of a program that takes turns, the turns have code and outputs: it has but a driver, and a
+ * workspace of its user's. */
 static bool keeps_artifacts(const struct passage *passage)
 {
         enum policy_store store = passage->policy.store_code;
 
-        return passage->is_recorded &&
+        return passage->is_recorded && passage->order->request->turn_fd < 0 &&
                (store == STORE_ALWAYS ||
                 (store == STORE_ON_ERROR && passage->result->run.outcome != OUTCOME_OK));
 }
@@ -92,6 +94,7 @@ void record_end(struct passage *passage)
                 .request = passage->order->request,
                 .code = passage->code,
                 .network = policy_network_name(passage->policy.network_mode),
+                .turn_of = passage->turn_of,
         };
         struct error err = { 0 };
 
@@ -109,4 +112,44 @@ void record_end(struct passage *passage)
                 history_count_lost(history);
                 fail(passage, &err);
         }
+}
+
+static int find_outcome(const char *name, enum outcome *ret_outcome)
+{
+        for (unsigned i = 0; i < OUTCOME_COUNT; i++)
+                if (str_equal(outcome_name((enum outcome)i), name)) {
+                        *ret_outcome = (enum outcome)i;
+                        return 0;
+                }
+        return -1;
+}
+
+static int take_stream(struct result_stream *to, const struct engine_turn_stream *from)
+{
+        strbuf_add(&to->kept, from->data ? from->data : "", from->data ? from->length : 0);
+        to->bytes = from->bytes;
+        to->truncated = from->truncated;
+        return to->kept.failed ? -1 : 0;
+}
+
+int record_turn(struct passage *passage, const struct engine_turn *turn, struct error *err)
+{
+        struct result *result = passage->result;
+        struct result_step *run = &result->run;
+
+        passage->turn_of = turn->turn_of;
+        limits_list(&passage->policy.limits, result);
+        result->warm = "none";
+        if (find_outcome(turn->status, &run->outcome) < 0)
+                return error_set(err, SBX_EINVAL, "a turn's status is that of a result");
+        run->exit_code = turn->exit_code;
+        run->signal = turn->signal;
+        run->usage.wall_ns = turn->wall_ns;
+        run->usage.memory_peak = turn->memory_peak;
+        (void)clock_stamp_before(turn->wall_ns, result->started_at);
+        if (turn->message && result_set_message(result, "%s", turn->message) < 0)
+                return error_set_nomem(err);
+        if (take_stream(&run->out, &turn->out) < 0 || take_stream(&run->err, &turn->err) < 0)
+                return error_set_nomem(err);
+        return 0;
 }

@@ -38,6 +38,7 @@ struct history_entry {
         const struct request *code;    /* whose code ran */
         const char *network;           /* mode */
         const char *artifacts;         /* their folder below the state directory, or NULL */
+        const char *turn_of;           /* id of the run whose turn it was, or NULL */
         uint64_t code_bytes;
         char code_hash[HASH_TEXT_MAX];
 };

@@ -168,6 +168,8 @@ static void add_record(struct strbuf *out, const struct history_entry *entry)
         add_violations(out, result);
         add_analysis(out, &result->analysed);
         jsontext_put_string(out, "artifacts", entry->artifacts);
+        if (entry->turn_of)
+                jsontext_put_string(out, "turn_of", entry->turn_of);
 }
 
 /* A file of eight bytes that is made with the journal: counting then needs no new block, so that it

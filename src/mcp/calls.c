@@ -1,6 +1,6 @@
 /* Requests in flight: the queue, its workers, cancellation, batches. See mcp.h for who runs what.
  */
-#include "mcp/mcp.h"
+#include "mcp/session.h"
 #include "base/clock.h"
 
 #include <stdarg.h>
@@ -101,9 +101,23 @@ bool call_is_cancelled(struct call *call)
         return cancelled;
 }
 
+bool call_settle(struct call *call)
+{
+        bool may;
+
+        (void)pthread_mutex_lock(&call->server->lock);
+        may = !call->cancelled;
+        call->settled = may;
+        call->running = NULL;
+        (void)pthread_mutex_unlock(&call->server->lock);
+        return may;
+}
+
 /* The lock is held. */
 static void cancel(struct call *call)
 {
+        if (call->settled)
+                return;
         call->cancelled = true;
         sbx_request_cancel(call->running);
 }
@@ -184,6 +198,7 @@ static void work(struct call *call)
         struct batch *batch = call->batch;
         int r = call_is_cancelled(call) ? -1 : call->method->run(call, &result);
 
+        session_release(call);
         /* Who cancels a request does not want to hear of it again. */
         if (!retire(call))
                 json_decref(result);
@@ -201,6 +216,19 @@ static void work(struct call *call)
         call_free(call);
 }
 
+/* The first that need not wait for its session, out of the queue; or NULL. The lock is held. */
+static struct call *take_next(struct server *server)
+{
+        struct call **link = &server->queue, *call;
+
+        while (*link && !session_reserve(*link))
+                link = &(*link)->next_waiting;
+        call = *link;
+        if (call)
+                *link = call->next_waiting;
+        return call;
+}
+
 static void *serve_calls(void *argument)
 {
         struct server *server = argument;
@@ -210,11 +238,9 @@ static void *serve_calls(void *argument)
 
                 (void)pthread_mutex_lock(&server->lock);
                 server->idle_workers++;
-                while (!server->queue)
+                while (!(call = take_next(server)))
                         (void)pthread_cond_wait(&server->changed, &server->lock);
                 server->idle_workers--;
-                call = server->queue;
-                server->queue = call->next_waiting;
                 (void)pthread_mutex_unlock(&server->lock);
                 work(call);
         }

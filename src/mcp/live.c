@@ -1,4 +1,4 @@
-#include "mcp/live.h"
+#include "mcp/session.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -112,6 +112,8 @@ static void on_event(const sbx_event *event, void *userdata)
         struct live *live = userdata;
 
         (void)pthread_mutex_lock(&live->lock);
+        if (!live->id[0] && event->id)
+                (void)snprintf(live->id, sizeof(live->id), "%s", event->id);
         if (strcmp(event->kind, "stdout") == 0) {
                 hear_output(live, 1, event->data, event->length);
         } else if (strcmp(event->kind, "stderr") == 0) {
@@ -187,8 +189,8 @@ static int start_thread(struct live *live)
         return r;
 }
 
-int live_new(struct server *server, sbx_request *req, const char *driver, struct live **ret_live,
-             sbx_error **err)
+int live_new(struct server *server, sbx_request *req, const struct rules *rules,
+             const char *language, struct live **ret_live, sbx_error **err)
 {
         struct live *live = mem_alloc(sizeof(*live));
 
@@ -198,12 +200,12 @@ int live_new(struct server *server, sbx_request *req, const char *driver, struct
         }
         live->req = req;
         live->input = live->input_reader = -1;
-        live->caps[1] = server->caps[1];
-        live->caps[2] = server->caps[2];
+        live->caps[1] = rules->caps[1];
+        live->caps[2] = rules->caps[2];
         (void)pthread_mutex_init(&live->lock, NULL);
         (void)pthread_cond_init(&live->changed, NULL);
         live->engine = server->drivers;
-        if (prepare(live, driver, err) < 0 || start_thread(live) != 0) {
+        if (prepare(live, live_driver(language), err) < 0 || start_thread(live) != 0) {
                 release(live);
                 return -1;
         }
@@ -261,16 +263,24 @@ static bool wait_for_end(struct live *live)
         return over;
 }
 
+/* The interpreter goes on, and is sampled; its streams are no longer written. */
 static void tell(struct live *live, struct live_outcome *outcome)
 {
+        (void)pthread_mutex_lock(&live->lock);
         outcome->exit_code = live->exit_code;
         outcome->memory_peak = live->memory_peak;
-        for (int i = 1; i <= 2; i++)
+        memcpy(outcome->id, live->id, sizeof(outcome->id));
+        for (int i = 1; i <= 2; i++) {
+                const struct live_stream *stream = &live->streams[i];
+
                 outcome->streams[i] = (struct outcome_stream){
-                        .data = live->streams[i].kept.data ? live->streams[i].kept.data : "",
-                        .length = live->streams[i].kept.length,
-                        .truncated = live->streams[i].truncated,
+                        .data = stream->kept.data ? stream->kept.data : "",
+                        .length = stream->kept.length,
+                        .truncated = stream->truncated,
                 };
+                outcome->bytes[i] = stream->bytes;
+        }
+        (void)pthread_mutex_unlock(&live->lock);
 }
 
 int live_run(struct live *live, struct call *call, const char *task, uint64_t timeout_ms,

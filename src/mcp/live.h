@@ -13,7 +13,9 @@
 
 #include "mcp/mcp.h"
 
-enum { LIVE_NONCE = 32, LIVE_MARK = LIVE_NONCE + 6 };
+enum { LIVE_NONCE = 32, LIVE_MARK = LIVE_NONCE + 6, LIVE_ID_MAX = 64 };
+
+struct rules;
 
 struct live_stream {
         struct strbuf kept;
@@ -36,6 +38,7 @@ struct live {
         uint64_t caps[3];
         char nonce[LIVE_NONCE + 1]; /* guarded by lock; empty: no task */
         int exit_code;              /* guarded by lock */
+        char id[LIVE_ID_MAX];       /* guarded by lock: of the run; empty: it has not begun */
         bool over;                  /* guarded by lock: the program has ended */
         sbx_result *result;         /* owned; set before `over`: how */
         sbx_error *err;             /* owned; likewise: why there is no result */
@@ -53,12 +56,14 @@ struct live_outcome {
         double seconds;
         uint64_t memory_peak;
         struct outcome_stream streams[3];
+        uint64_t bytes[3];    /* of them, those that were dropped included */
+        char id[LIVE_ID_MAX]; /* of the interpreter's run */
 };
 
 const char *live_driver(const char *language); /* its program, or NULL: the language has none */
 /* `req` has language, workspace and policy set, and is taken, also on failure. */
-int live_new(struct server *server, sbx_request *req, const char *driver, struct live **ret_live,
-             sbx_error **err);
+int live_new(struct server *server, sbx_request *req, const struct rules *rules,
+             const char *language, struct live **ret_live, sbx_error **err);
 /* `task` is the JSON of the task; `timeout_ms` may be 0. */
 int live_run(struct live *live, struct call *call, const char *task, uint64_t timeout_ms,
              struct live_outcome *ret_outcome);

@@ -62,7 +62,7 @@ static void serve(struct server *server, int signal_fd)
                         { .fd = server->wake_fd, .events = POLLIN },
                 };
 
-                if (poll(slots, ARRAY_SIZE(slots), sessions_stop_idle(server)) < 0)
+                if (poll(slots, ARRAY_SIZE(slots), -1) < 0)
                         continue;
                 if (slots[1].revents || slots[2].revents)
                         goes_on = false;
@@ -126,6 +126,7 @@ static int read_options(struct server *server, const struct options *options,
         server->max_sessions = SESSIONS_DEFAULT;
         server->idle_ms = IDLE_DEFAULT_MS;
         server->read_only = options_given(options, "read-only");
+        server->no_packages = options_given(options, "no-packages");
         if (sessions && read_number(sessions, MCP_SESSIONS_MAX, &server->max_sessions) < 0)
                 return error_set(err, SBX_EINVAL, "--max-sessions: '%s' is no number from 1 to %d",
                                  sessions, MCP_SESSIONS_MAX);
@@ -162,29 +163,6 @@ static json_t *take_json(char *text)
 
         sbx_string_free(text);
         return value;
-}
-
-/* What the policy says that the server itself must keep. */
-static int read_policy(struct server *server, struct error *err)
-{
-        sbx_error *failure = NULL;
-        json_t *policy, *limits;
-
-        if (sbx_engine_check_policy(server->runs, server->policy, &failure) < 0)
-                return report_take(err, failure);
-        policy = take_json(sbx_policy_show(server->policy, NULL, "json", &failure));
-        if (!policy)
-                return report_take(err, failure);
-        limits = json_object_get(policy, "limits");
-        server->disk_bytes = (uint64_t)json_number_value(json_object_get(limits, "disk"));
-        server->caps[1] = (uint64_t)json_number_value(json_object_get(limits, "stdout"));
-        server->caps[2] = (uint64_t)json_number_value(json_object_get(limits, "stderr"));
-        server->timeout_ms =
-                (uint64_t)(json_number_value(json_object_get(limits, "timeout")) * 1000);
-        server->blocks =
-                str_equal(rpc_string(json_object_get(policy, "analysis"), "mode"), "block");
-        json_decref(policy);
-        return 0;
 }
 
 /* Names and aliases of --languages become the languages' own names. */
@@ -227,14 +205,14 @@ static int set_up(struct server *server, const struct options *options, struct e
                 r = make_engine(folder, true, &server->runs, err);
         if (r == 0)
                 r = make_engine(folder, false, &server->drivers, err);
-        if (r == 0)
-                r = read_policy(server, err);
         if (r < 0)
                 return r;
+        if (sbx_engine_check_policy(server->runs, server->policy, &failure) < 0)
+                return report_take(err, failure);
         server->known = take_json(sbx_languages_json(server->runs, &failure));
         if (!server->known)
                 return report_take(err, failure);
-        server->tools = schema_load_tools(server->read_only);
+        server->tools = schema_load_tools(server->read_only, server->no_packages);
         if (!server->tools || clock_ulid(ulid) < 0)
                 return error_set_nomem(err);
         (void)snprintf(server->id, sizeof(server->id), "mcp-%s", ulid);
@@ -265,6 +243,8 @@ static int mcp_main(const char *program, const struct options *options, struct e
         if (signal_fd < 0 || server.wake_fd < 0)
                 return error_set_errno(err, "wait for signals");
         r = set_up(&server, options, err);
+        if (r == 0)
+                r = sessions_watch_idle(&server, err);
         server.out = r == 0 ? out_new(1, server.wake_fd) : NULL;
         if (r == 0 && !server.out)
                 r = error_set_nomem(err);

@@ -8,7 +8,9 @@
  * that is cancelled cancels the request that it runs; when standard input ends, all are.
  *
  * Locks: `server.lock` guards calls and sessions and is never held across a run or a write. A
- * session is used by one call at a time (`busy`), which then owns its other fields.
+ * session is used by one call at a time (`busy`), which then owns its other fields. A call whose
+ * session is busy stays in the queue and costs no worker. Interpreters that nobody uses are ended
+ * by a thread of their own, since that can take a while (idle.c).
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
@@ -83,10 +85,7 @@ struct server {
         bool read_only;
         unsigned max_sessions;
         uint64_t idle_ms;
-        uint64_t disk_bytes;         /* of a workspace */
-        uint64_t caps[3];            /* [1], [2]: bytes of output that are kept */
-        uint64_t timeout_ms;         /* of a call */
-        bool blocks;                 /* static analysis decides before a run */
+        bool no_packages;            /* nobody may have any installed */
         json_t *known;               /* owned: the languages, as the library tells of them */
         json_t *tools;               /* owned: what tools/list gives */
         char id[CLOCK_ULID_MAX + 4]; /* the name of our runs in the records */
@@ -96,14 +95,16 @@ struct server {
 
         pthread_mutex_t lock;
         pthread_cond_t changed;
-        struct call *queue;       /* guarded by lock: waiting, oldest first */
-        struct call *calls;       /* guarded by lock: all in flight */
-        unsigned call_count;      /* guarded by lock */
-        size_t call_bytes;        /* guarded by lock: of the messages that they came in */
-        size_t line_bytes;        /* of the message at hand, for the first call in it */
-        unsigned workers;         /* guarded by lock */
-        unsigned idle_workers;    /* guarded by lock */
-        bool closing;             /* guarded by lock */
+        struct call *queue;    /* guarded by lock: waiting, oldest first */
+        struct call *calls;    /* guarded by lock: all in flight */
+        unsigned call_count;   /* guarded by lock */
+        size_t call_bytes;     /* guarded by lock: of the messages that they came in */
+        size_t line_bytes;     /* of the message at hand, for the first call in it */
+        unsigned workers;      /* guarded by lock */
+        unsigned idle_workers; /* guarded by lock */
+        bool closing;          /* guarded by lock */
+        pthread_t idle_thread; /* joined by sessions_end() */
+        bool has_idle_thread;
         struct session *sessions; /* guarded by lock */
         unsigned session_count;   /* guarded by lock */
 };
@@ -163,14 +164,17 @@ struct call {
         json_t *params;              /* owned, or NULL */
         const struct method *method; /* borrowed */
         enum mcp_version version;
-        struct batch *batch;  /* counted reference, or NULL */
-        bool cancelled;       /* guarded by server.lock */
-        sbx_request *running; /* guarded by server.lock: what a cancellation ends; borrowed */
-        size_t bytes;         /* of its message */
-        int error_code;       /* where `run` fails: what is answered */
+        struct batch *batch;      /* counted reference, or NULL */
+        struct session *reserved; /* guarded by server.lock: busy for this call, not yet taken */
+        bool cancelled;           /* guarded by server.lock */
+        bool settled;             /* guarded by server.lock: too late to cancel it */
+        sbx_request *running;     /* guarded by server.lock: what a cancellation ends; borrowed */
+        size_t bytes;             /* of its message */
+        int error_code;           /* where `run` fails: what is answered */
         char error_text[512];
         json_t *progress_token; /* borrowed from params, or NULL */
         uint64_t started_ns;
+        double progress_total; /* seconds that it may take; 0: not known */
         double progress_told;
         uint64_t progress_ns;  /* when it was told last */
         struct strbuf unheard; /* output that was not told yet */
@@ -186,6 +190,9 @@ bool calls_has(struct server *server, const json_t *id);
 /* The call runs this from now on (NULL: nothing). False: it is cancelled, and must not start. */
 bool call_runs(struct call *call, sbx_request *req);
 bool call_is_cancelled(struct call *call);
+/* What the call ran has ended by itself: from now on it can no longer be cancelled, and its answer
+ * will be sent. False: it was cancelled before, and what it ran with it. */
+bool call_settle(struct call *call);
 /* Fails the call with an error of the protocol; returns -1. */
 int call_fail(struct call *call, int code, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
@@ -209,8 +216,10 @@ json_t *dispatch_result(json_t *result, enum mcp_version version, bool is_cachea
 
 /* ---- schema.c ---- */
 
+/* The arguments that name packages to be installed; ends with NULL. */
+extern const char *const schema_packages[];
 /* The tools as they are listed. NULL when out of memory. */
-json_t *schema_load_tools(bool read_only);
+json_t *schema_load_tools(bool read_only, bool no_packages);
 /* Whether the value fits; else the reason. */
 bool schema_check(const json_t *schema, const json_t *value, const char *name, char *reason,
                   size_t size);
@@ -277,8 +286,8 @@ int outcome_tell(const struct server *server, struct answer *answer, json_t *res
 /* The fields that a result has; NULL when out of memory. */
 json_t *outcome_fields(const sbx_result *result, const char *session_id);
 /* teach.c: what was refused, why, what to do instead; or NULL. Caller frees. */
-char *teach(const sbx_policy *policy, const json_t *result, const char *error_output, size_t length,
-            bool in_session);
+char *teach(const struct server *server, const json_t *result, const char *error_output,
+            size_t length, bool in_session);
 
 /* ---- texts, embedded by the build ---- */
 

@@ -98,7 +98,7 @@ int outcome_tell(const struct server *server, struct answer *answer, json_t *res
         AUTO_STRBUF struct strbuf text = { 0 };
         bool in_session = json_is_string(json_object_get(result, "session_id"));
         AUTO_FREE char *lesson =
-                teach(server->policy, result, streams[2].data, streams[2].length, in_session);
+                teach(server, result, streams[2].data, streams[2].length, in_session);
 
         answer->is_error = !json_is_true(json_object_get(result, "success"));
         answer->structured = result;

@@ -50,8 +50,10 @@ void call_progress(struct call *call, const char *data, size_t length)
                                   call->unheard.length);
         if (whole == 0)
                 whole = call->unheard.length;
-        params = json_pack("{s:O, s:f, s:f}", "progressToken", call->progress_token, "progress",
-                           seconds, "total", (double)call->server->timeout_ms / 1e3);
+        params =
+                json_pack("{s:O, s:f}", "progressToken", call->progress_token, "progress", seconds);
+        if (call->progress_total > 0)
+                (void)json_object_set_new(params, "total", json_real(call->progress_total));
         if (whole > 0)
                 (void)json_object_set_new(params, "message", rpc_text(call->unheard.data, whole));
         out_send_if_idle(call->server->out, rpc_notification("notifications/progress", params));

@@ -9,6 +9,29 @@
 #include <string.h>
 #include <unistd.h>
 
+int rules_read(const struct server *server, const char *language, struct rules *ret_rules,
+               struct error *err)
+{
+        sbx_error *failure = NULL;
+        char *text = sbx_policy_show(server->policy, language, "json", &failure);
+        json_t *policy = text ? json_loads(text, 0, NULL) : NULL;
+        const json_t *limits = json_object_get(policy, "limits");
+
+        sbx_string_free(text);
+        if (!policy)
+                return failure ? report_take(err, failure) : error_set_nomem(err);
+        *ret_rules = (struct rules){
+                .disk_bytes = (uint64_t)json_number_value(json_object_get(limits, "disk")),
+                .caps = { 0, (uint64_t)json_number_value(json_object_get(limits, "stdout")),
+                          (uint64_t)json_number_value(json_object_get(limits, "stderr")) },
+                .timeout = json_number_value(json_object_get(limits, "timeout")),
+                .blocks =
+                        str_equal(rpc_string(json_object_get(policy, "analysis"), "mode"), "block"),
+        };
+        json_decref(policy);
+        return 0;
+}
+
 int request_make(struct server *server, const char *language, sbx_request **ret_req,
                  struct error *err)
 {
@@ -24,6 +47,22 @@ int request_make(struct server *server, const char *language, sbx_request **ret_
                 return report_take(err, failure);
         }
         *ret_req = req;
+        return 0;
+}
+
+int request_add_arguments(sbx_request *req, const json_t *words, struct error *err)
+{
+        sbx_error *failure = NULL;
+        json_t *word;
+        size_t index;
+
+        json_array_foreach(words, index, word)
+        {
+                if (strlen(json_string_value(word)) != json_string_length(word))
+                        return error_set(err, SBX_EINVAL, "an argument has a NUL in it");
+                if (sbx_request_add_argument(req, json_string_value(word), &failure) < 0)
+                        return report_take(err, failure);
+        }
         return 0;
 }
 

@@ -1,5 +1,6 @@
 /* The files of sessions as resources. */
 #include "mcp/media.h"
+#include "base/fd.h"
 
 #include <string.h>
 
@@ -11,9 +12,9 @@ json_t *resources_templates(void)
                          "A file in the workspace of a session, as list_files names it");
 }
 
-static void add_file(json_t *list, const struct session *session, const struct workspace_file *file)
+static void add_file(json_t *list, const char *session_id, const struct workspace_file *file)
 {
-        AUTO_FREE char *uri = media_uri(session->id, file->path);
+        AUTO_FREE char *uri = media_uri(session_id, file->path);
         const char *type = workspace_type(file->path);
         json_t *item = uri ? json_pack("{s:s, s:s, s:I}", "uri", uri, "name", file->path, "size",
                                        (json_int_t)file->size)
@@ -24,7 +25,6 @@ static void add_file(json_t *list, const struct session *session, const struct w
         (void)json_array_append_new(list, item); /* out of memory: it is missing */
 }
 
-/* The names of all sessions: each is then taken by itself, so that none waits for another. */
 static void name_sessions(struct server *server, struct strlist *names)
 {
         (void)pthread_mutex_lock(&server->lock);
@@ -33,6 +33,7 @@ static void name_sessions(struct server *server, struct strlist *names)
         (void)pthread_mutex_unlock(&server->lock);
 }
 
+/* No session is taken for it: one that is busy is not waited for. */
 int resources_list(struct call *call, json_t **ret_result)
 {
         struct strlist names = { 0 };
@@ -40,17 +41,12 @@ int resources_list(struct call *call, json_t **ret_result)
 
         name_sessions(call->server, &names);
         for (size_t i = 0; i < names.count; i++) {
-                struct answer unused = { 0 };
-                struct session *session = session_take(call, names.items[i], &unused);
+                AUTO_CLOSE int folder = session_folder(call->server, names.items[i]);
                 AUTO_WORKSPACE_LIST struct workspace_list files = { 0 };
 
-                json_decref(unused.content);
-                if (!session)
-                        continue; /* it was destroyed meanwhile */
-                if (workspace_list(session->folder, &files, NULL) == 0)
+                if (folder >= 0 && workspace_list(folder, &files, NULL) == 0)
                         for (size_t j = 0; j < files.count; j++)
-                                add_file(list, session, &files.files[j]);
-                session_give(call->server, session);
+                                add_file(list, names.items[i], &files.files[j]);
         }
         strlist_done(&names);
         *ret_result = json_pack("{s:o}", "resources", list);
@@ -84,8 +80,7 @@ int resources_read(struct call *call, json_t **ret_result)
 {
         const char *uri = rpc_string(call->params, "uri");
         AUTO_FREE char *id = NULL, *path = NULL, *data = NULL;
-        struct answer unused = { 0 };
-        struct session *session;
+        AUTO_CLOSE int folder = -1;
         struct error error = { 0 };
         size_t length = 0;
         uint64_t size = 0;
@@ -95,12 +90,10 @@ int resources_read(struct call *call, json_t **ret_result)
                 return call_fail(call, RPC_INVALID_PARAMS, "'uri' must be a string");
         if (!media_parse_uri(uri, &id, &path))
                 return no_resource(call, "the address is none of a session's file");
-        session = session_take(call, id, &unused);
-        json_decref(unused.content);
-        if (!session)
+        folder = session_folder(call->server, id);
+        if (folder < 0)
                 return no_resource(call, "there is no such session");
-        r = workspace_read(session->folder, path, MCP_FILE_MAX, &data, &length, &size, &error);
-        session_give(call->server, session);
+        r = workspace_read(folder, path, MCP_FILE_MAX, &data, &length, &size, &error);
         if (r < 0)
                 return no_resource(call, error.message);
         if (size > MCP_FILE_MAX)

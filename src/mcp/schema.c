@@ -48,7 +48,9 @@ static json_t *expand(const json_t *definitions, json_t *value, int depth)
         return list;
 }
 
-json_t *schema_load_tools(bool read_only)
+const char *const schema_packages[] = { "packages", "libraries", NULL };
+
+json_t *schema_load_tools(bool read_only, bool no_packages)
 {
         json_t *file = json_loads(mcp_tools_json, 0, NULL);
         json_t *tools = json_array(), *tool;
@@ -57,8 +59,12 @@ json_t *schema_load_tools(bool read_only)
         json_array_foreach(json_object_get(file, "tools"), index, tool)
         {
                 bool writes = json_is_true(json_object_get(tool, "writes"));
+                json_t *arguments =
+                        json_object_get(json_object_get(tool, "inputSchema"), "properties");
 
                 (void)json_object_del(tool, "writes"); /* it need not be there */
+                for (size_t i = 0; no_packages && schema_packages[i]; i++)
+                        (void)json_object_del(arguments, schema_packages[i]);
                 if (!writes || !read_only)
                         (void)json_array_append_new(
                                 tools, expand(json_object_get(file, "definitions"), tool, 0));

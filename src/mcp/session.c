@@ -20,23 +20,65 @@ static struct session *find(struct server *server, const char *id)
         return session;
 }
 
+/* The session that a call is for, or NULL; one to be made is not waited for. */
+static const char *wanted_session(const struct call *call)
+{
+        if (str_equal(rpc_string(call->params, "name"), "create_session"))
+                return NULL;
+        return rpc_string(json_object_get(call->params, "arguments"), "session_id");
+}
+
+bool session_reserve(struct call *call)
+{
+        const char *id = wanted_session(call);
+        struct session *session = id && !call->cancelled ? find(call->server, id) : NULL;
+
+        if (session && session->busy)
+                return false;
+        if (session)
+                session->busy = true;
+        call->reserved = session;
+        return true;
+}
+
+void session_release(struct call *call)
+{
+        struct session *session;
+
+        (void)pthread_mutex_lock(&call->server->lock);
+        session = TAKE(call->reserved);
+        (void)pthread_mutex_unlock(&call->server->lock);
+        if (session)
+                session_give(call->server, session);
+}
+
+/* One that was made since the call left the queue, maybe still in the making. The lock is held. */
+static struct session *wait_for(struct call *call, const char *id)
+{
+        struct server *server = call->server;
+        struct session *session;
+
+        while ((session = find(server, id)) && session->busy && !call->cancelled)
+                (void)pthread_cond_wait(&server->changed, &server->lock);
+        return call->cancelled ? NULL : session;
+}
+
 struct session *session_take(struct call *call, const char *id, struct answer *answer)
 {
         struct server *server = call->server;
         struct session *session;
-        bool cancelled;
         char shown[MCP_ID_MAX * 4 + 1];
 
         (void)pthread_mutex_lock(&server->lock);
-        while ((session = find(server, id)) && session->busy && !call->cancelled)
-                (void)pthread_cond_wait(&server->changed, &server->lock);
-        cancelled = call->cancelled;
-        if (session && !cancelled) {
+        session = TAKE(call->reserved);
+        if (!session)
+                session = wait_for(call, id);
+        if (session) {
                 session->busy = true;
                 session->calls++;
         }
         (void)pthread_mutex_unlock(&server->lock);
-        if (session && !cancelled)
+        if (session)
                 return session;
         (void)answer_refuse(answer,
                             "There is no session '%s'. create_session makes one, list_sessions "
@@ -85,25 +127,53 @@ static bool is_id(const char *id)
         return true;
 }
 
-/* A folder that is there already is the user's, and holds what an earlier session left. */
-static int open_folder(const struct server *server, struct session *session, struct error *err)
+/* A folder that is there already is the user's, and holds what an earlier session left. In a root
+ * of the user's that is not to be written, none is made: the session has one of ours. */
+static int make_folder(struct server *server, struct session *session, struct error *err)
 {
         AUTO_STRBUF struct strbuf path = { 0 };
+        bool makes = !server->read_only || !server->keeps_workspaces;
+        struct stat st;
 
         strbuf_addf(&path, "%s/%s", server->root, session->id);
         if (path.failed)
                 return error_set_nomem(err);
-        if (mkdirat(server->root_fd, session->id, 0700) < 0) {
-                if (errno != EEXIST)
-                        return error_set_errno(err, "make the workspace");
-                session->was_there = true;
-        }
-        session->folder = openat(server->root_fd, session->id,
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (session->folder < 0)
+        session->was_there =
+                makes ? mkdirat(server->root_fd, session->id, 0700) < 0
+                      : fstatat(server->root_fd, session->id, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        if (makes && session->was_there && errno != EEXIST)
+                return error_set_errno(err, "make the workspace");
+        session->path = makes || session->was_there ? strbuf_take(&path) : scratch_folder(server);
+        return session->path ? 0 : error_set_errno(err, "make the workspace");
+}
+
+static int open_folder(struct server *server, struct session *session, struct error *err)
+{
+        int r = make_folder(server, session, err);
+        int folder;
+
+        if (r < 0)
+                return r;
+        folder = open(session->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder < 0)
                 return error_set_errno(err, "open the workspace");
-        session->path = strbuf_take(&path);
-        return session->path ? 0 : error_set_nomem(err);
+        (void)pthread_mutex_lock(&server->lock);
+        session->folder = folder;
+        (void)pthread_mutex_unlock(&server->lock);
+        return 0;
+}
+
+int session_folder(struct server *server, const char *id)
+{
+        const struct session *session;
+        int folder = -1;
+
+        (void)pthread_mutex_lock(&server->lock);
+        session = find(server, id);
+        if (session && session->folder >= 0)
+                folder = fcntl(session->folder, F_DUPFD_CLOEXEC, 3);
+        (void)pthread_mutex_unlock(&server->lock);
+        return folder;
 }
 
 /* 0, or -1: there are too many, or one of that name. */
@@ -185,7 +255,8 @@ struct session *session_new(struct call *call, const char *id, const char *langu
                         session_free(session);
                 return NULL;
         }
-        if (open_folder(server, session, &error) < 0) {
+        if (rules_read(server, language, &session->rules, &error) < 0 ||
+            open_folder(server, session, &error) < 0) {
                 (void)answer_refuse(answer, "The session could not be made: %s.", error.message);
                 delist(server, session);
                 session_free(session);
@@ -194,15 +265,15 @@ struct session *session_new(struct call *call, const char *id, const char *langu
         return session;
 }
 
-int session_write(const struct server *server, const struct session *session, const char *path,
-                  const void *data, size_t length, struct error *err)
+int session_write(const struct session *session, const char *path, const void *data, size_t length,
+                  struct error *err)
 {
         AUTO_WORKSPACE_LIST struct workspace_list list = { 0 };
         int r = workspace_list(session->folder, &list, err);
 
         if (r < 0)
                 return r;
-        if (list.truncated || workspace_bytes(&list) + length > server->disk_bytes)
+        if (list.truncated || workspace_bytes(&list) + length > session->rules.disk_bytes)
                 return error_set(err, SBX_ETOOBIG,
                                  "the workspace would hold more than it may: "
                                  "get_limits has the limit 'disk'");
@@ -224,7 +295,7 @@ int session_destroy(struct server *server, struct session *session, struct error
         int r;
 
         session_stop(server, session);
-        r = server->read_only || session->was_there ? 0 : tree_remove(session->path);
+        r = session->was_there ? 0 : tree_remove(session->path);
         if (r < 0)
                 r = error_set_errno(err, "remove the session's files");
         delist(server, session);
@@ -232,17 +303,33 @@ int session_destroy(struct server *server, struct session *session, struct error
         return r;
 }
 
+int session_place(const struct server *server, const struct session *session, sbx_request *req,
+                  sbx_error **err)
+{
+        AUTO_WORKSPACE_LIST struct workspace_list list = { 0 };
+
+        if (!server->read_only)
+                return sbx_request_set_workspace(req, session->path, err);
+        if (workspace_list(session->folder, &list, NULL) == 0 && list.count == 0)
+                return 0; /* of nothing there is no copy */
+        return sbx_request_add_input_fd(req, "", session->folder, err);
+}
+
 int session_start(struct server *server, struct session *session, struct error *err)
 {
         struct live *live = NULL;
         sbx_request *req = NULL;
         sbx_error *failure = NULL;
+        char name[sizeof(server->id) + 16];
         int r = request_make(server, session->language, &req, err);
 
         if (r < 0)
                 return r;
-        r = server->read_only ? sbx_request_add_input_fd(req, "", session->folder, &failure)
-                              : sbx_request_set_workspace(req, session->path, &failure);
+        /* Not the name of our runs: those are the calls. */
+        (void)snprintf(name, sizeof(name), "%s-interpreter", server->id);
+        r = sbx_request_set_name(req, name, &failure);
+        if (r == 0)
+                r = session_place(server, session, req, &failure);
         drop_list(session);
         if (r == 0)
                 r = request_add_packages(server, req, session->language, &session->packages,
@@ -251,7 +338,7 @@ int session_start(struct server *server, struct session *session, struct error *
                 sbx_request_free(req);
                 return failure ? report_take(err, failure) : r;
         }
-        if (live_new(server, req, live_driver(session->language), &live, &failure) < 0)
+        if (live_new(server, req, &session->rules, session->language, &live, &failure) < 0)
                 return report_take(err, failure);
         (void)pthread_mutex_lock(&server->lock);
         session->live = live;
@@ -278,45 +365,10 @@ json_t *session_info(const struct session *session)
                 (double)(clock_now_ns() - session->last_used_ns) / 1e9, "workspace", uri.data);
 }
 
-/* The next one that is due is taken; or NULL. */
-static struct session *take_idle(struct server *server, uint64_t *ret_wait_ms)
-{
-        uint64_t now = clock_now_ns();
-        struct session *due = NULL;
-
-        *ret_wait_ms = UINT64_MAX;
-        (void)pthread_mutex_lock(&server->lock);
-        for (struct session *one = server->sessions; one && !due; one = one->next) {
-                uint64_t idle_ms = (now - one->last_used_ns) / 1000000;
-
-                if (one->busy || !one->live)
-                        continue;
-                if (idle_ms >= server->idle_ms)
-                        due = one;
-                else if (server->idle_ms - idle_ms < *ret_wait_ms)
-                        *ret_wait_ms = server->idle_ms - idle_ms;
-        }
-        if (due)
-                due->busy = true;
-        (void)pthread_mutex_unlock(&server->lock);
-        return due;
-}
-
-int sessions_stop_idle(struct server *server)
-{
-        struct session *session;
-        uint64_t wait_ms;
-
-        while ((session = take_idle(server, &wait_ms)) != NULL) {
-                session_stop(server, session);
-                session->state_was_lost = true;
-                session_give(server, session);
-        }
-        return wait_ms > 60000 ? 60000 : (int)wait_ms + 1;
-}
-
 void sessions_end(struct server *server)
 {
+        if (server->has_idle_thread)
+                (void)pthread_join(server->idle_thread, NULL); /* ours, and joined once */
         for (struct session *one = server->sessions; one; one = one->next)
                 if (one->live)
                         sbx_request_cancel(one->live->req);

@@ -60,19 +60,26 @@ static const struct {
           "write besides /tmp. Use relative paths." },
 };
 
-static const char no_module[] =
+/* [1]: where packages are not installed. */
+static const char *const no_module[] = {
         "A package is missing: only the standard library and what is installed here can be "
         "imported. Name it in 'packages' (run_code, create_session) or 'libraries' (execute_code) "
-        "to have it installed first, or do without it.";
-static const char no_network[] =
+        "to have it installed first, or do without it.",
+        "A package is missing: only the standard library and what is installed here can be "
+        "imported, and this server installs none. Do without it.",
+};
+static const char *const no_network[] = {
         "The connection was refused: programs run without a network here. Put the data into the "
         "code, into 'files' or 'stdin', or into the session with write_file; packages are "
-        "installed through 'packages', not from within the program.";
+        "installed through 'packages', not from within the program.",
+        "The connection was refused: programs run without a network here. Put the data into the "
+        "code, into 'files' or 'stdin', or into the session with write_file.",
+};
 
 static const char some_network[] =
         "programs reach only what the policy allows here; 'network' of get_limits names it. Use a "
         "host from there, or put the data into the code, into 'files' or 'stdin', or into the "
-        "session with write_file; packages are installed through 'packages'.";
+        "session with write_file.";
 
 /* Whether the policy lets programs of the result's language resolve names or reach somebody. */
 static bool reaches_somebody(const sbx_policy *policy, const json_t *result)
@@ -89,13 +96,15 @@ static bool reaches_somebody(const sbx_policy *policy, const json_t *result)
         return reaches;
 }
 
-static const char *lesson_by_words(const char *output, size_t length)
+static const char *lesson_by_words(const char *output, size_t length, bool no_packages)
 {
         for (size_t i = 0; i < ARRAY_SIZE(by_words); i++) {
                 const char *lesson = by_words[i].lesson;
 
                 if (memmem(output, length, by_words[i].needle, strlen(by_words[i].needle)))
-                        return !lesson ? no_module : *lesson ? lesson : no_network;
+                        return !lesson   ? no_module[no_packages]
+                               : *lesson ? lesson
+                                         : no_network[no_packages];
         }
         return NULL;
 }
@@ -116,20 +125,22 @@ static const json_t *network_violation(const json_t *result)
         return NULL;
 }
 
-static char *teach_network(const sbx_policy *policy, const json_t *result)
+static char *teach_network(const struct server *server, const json_t *result)
 {
         const json_t *refused = network_violation(result);
         const char *what = json_string_value(json_object_get(refused, "what"));
         const char *why = json_string_value(json_object_get(refused, "why"));
         AUTO_STRBUF struct strbuf text = { 0 };
 
-        if (!refused && !reaches_somebody(policy, result))
-                return mem_strdup(no_network);
+        if (!refused && !reaches_somebody(server->policy, result))
+                return mem_strdup(no_network[server->no_packages]);
         if (what && why)
                 strbuf_addf(&text, "The connection was refused (%s: %s): ", what, why);
         else
                 strbuf_adds(&text, "The connection failed, and ");
         strbuf_adds(&text, some_network);
+        if (!server->no_packages)
+                strbuf_adds(&text, " Packages are installed through 'packages'.");
         return strbuf_take(&text);
 }
 
@@ -149,8 +160,8 @@ static char *by_table(const char *status, const char *message, bool in_session)
         return NULL;
 }
 
-char *teach(const sbx_policy *policy, const json_t *result, const char *error_output, size_t length,
-            bool in_session)
+char *teach(const struct server *server, const json_t *result, const char *error_output,
+            size_t length, bool in_session)
 {
         const char *status = json_string_value(json_object_get(result, "status"));
         const char *message = json_string_value(json_object_get(result, "message"));
@@ -162,9 +173,9 @@ char *teach(const sbx_policy *policy, const json_t *result, const char *error_ou
         if (text)
                 return text;
         if (!json_is_true(json_object_get(result, "success")))
-                lesson = lesson_by_words(error_output, length);
-        if (network_violation(result) || lesson == no_network)
-                return teach_network(policy, result);
+                lesson = lesson_by_words(error_output, length, server->no_packages);
+        if (network_violation(result) || lesson == no_network[server->no_packages])
+                return teach_network(server, result);
         if (!lesson && truncated)
                 lesson =
                         "The output passed its limit and was cut; the program went on. Print less, "

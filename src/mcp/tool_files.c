@@ -18,14 +18,13 @@ static const char *path_of(const json_t *arguments)
         return path ? path : ""; /* with a NUL in it it is no path */
 }
 
-static int write_within(const struct server *server, const struct session *session,
-                        const json_t *arguments, size_t *ret_length, struct error *err)
+static int write_within(const struct session *session, const json_t *arguments, size_t *ret_length,
+                        struct error *err)
 {
         AUTO_FREE char *data = NULL;
         int r = request_content(arguments, &data, ret_length, err);
 
-        return r < 0 ? r
-                     : session_write(server, session, path_of(arguments), data, *ret_length, err);
+        return r < 0 ? r : session_write(session, path_of(arguments), data, *ret_length, err);
 }
 
 int tool_write_file(struct call *call, const json_t *arguments, struct answer *answer)
@@ -38,7 +37,7 @@ int tool_write_file(struct call *call, const json_t *arguments, struct answer *a
 
         if (!session)
                 return 0;
-        r = write_within(call->server, session, arguments, &length, &error);
+        r = write_within(session, arguments, &length, &error);
         uri = r == 0 ? media_uri(session->id, path_of(arguments)) : NULL;
         session_give(call->server, session);
         if (r < 0)

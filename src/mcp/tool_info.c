@@ -110,13 +110,13 @@ int tool_get_limits(struct call *call, const json_t *arguments, struct answer *a
         sbx_string_free(text);
         shown = copy_fields(policy, keys);
         json_decref(policy);
-        (void)json_object_set_new(shown, "server",
-                                  json_pack("{s:I, s:f, s:b, s:I, s:I}", "max_sessions",
-                                            (json_int_t)server->max_sessions,
-                                            "session_idle_timeout", (double)server->idle_ms / 1e3,
-                                            "read_only", server->read_only, "file_bytes",
-                                            (json_int_t)MCP_FILE_MAX, "message_bytes",
-                                            (json_int_t)MCP_LINE_MAX));
+        (void)json_object_set_new(
+                shown, "server",
+                json_pack("{s:I, s:f, s:b, s:b, s:I, s:I}", "max_sessions",
+                          (json_int_t)server->max_sessions, "session_idle_timeout",
+                          (double)server->idle_ms / 1e3, "read_only", server->read_only, "packages",
+                          !server->no_packages, "file_bytes", (json_int_t)MCP_FILE_MAX,
+                          "message_bytes", (json_int_t)MCP_LINE_MAX));
         return answer_value(answer, shown);
 }
 

@@ -81,13 +81,9 @@ static void set_end(json_t *result, const struct task *task, const struct live_o
         if (exited)
                 (void)json_object_set_new(result, "exit_code",
                                           json_integer(sbx_result_exit_code(outcome->result)));
-        if (outcome->result) {
-                (void)json_object_set_new(result, "id",
-                                          json_string(sbx_result_id(outcome->result)));
-                if (sbx_result_signal(outcome->result))
-                        (void)json_object_set_new(result, "signal",
-                                                  json_integer(sbx_result_signal(outcome->result)));
-        }
+        if (outcome->result && sbx_result_signal(outcome->result))
+                (void)json_object_set_new(result, "signal",
+                                          json_integer(sbx_result_signal(outcome->result)));
 }
 
 static void set_task(json_t *result, const struct live_outcome *outcome)
@@ -101,9 +97,63 @@ static void set_task(json_t *result, const struct live_outcome *outcome)
         (void)json_object_set_new(result, "exit_code", json_integer(outcome->exit_code));
 }
 
+/* What the call did, as a request of its own: for static analysis, and for the records. */
+static int describe(struct call *call, const struct task *task, sbx_request **ret_req,
+                    struct error *err)
+{
+        sbx_error *failure = NULL;
+        int r = request_make(call->server, task->language, ret_req, err);
+
+        if (r < 0)
+                return r;
+        r = sbx_request_set_code(*ret_req, json_string_value(task->code),
+                                 json_string_length(task->code), &failure);
+        r = r < 0 ? report_take(err, failure) : request_add_arguments(*ret_req, task->args, err);
+        if (r < 0) {
+                sbx_request_free(*ret_req);
+                *ret_req = NULL;
+        }
+        return r;
+}
+
+static int integer_of(const json_t *result, const char *key, int missing)
+{
+        const json_t *value = json_object_get(result, key);
+
+        return json_is_integer(value) ? (int)json_integer_value(value) : missing;
+}
+
+/* Every call has its record, as a run has; its id is in the result. What cannot be kept costs the
+ * call nothing. */
+static void record(struct call *call, sbx_request *req, const struct live_outcome *outcome,
+                   json_t *result)
+{
+        sbx_turn turn = {
+                .size = sizeof(turn),
+                .turn_of = outcome->id[0] ? outcome->id : NULL,
+                .status = rpc_string(result, "status"),
+                .message = rpc_string(result, "message"),
+                .exit_code = integer_of(result, "exit_code", -1),
+                .signal = integer_of(result, "signal", 0),
+                .execution_time = outcome->seconds,
+                .memory_used = outcome->memory_peak,
+        };
+        char *id;
+
+        for (int i = 1; i <= 2; i++) {
+                turn.output[i] = outcome->streams[i].data;
+                turn.output_length[i] = outcome->streams[i].length;
+                turn.output_bytes[i] = outcome->bytes[i];
+        }
+        id = sbx_turn_record(call->server->runs, req, &turn, NULL);
+        if (id)
+                (void)json_object_set_new(result, "id", json_string(id));
+        sbx_string_free(id);
+}
+
 static int tell(struct call *call, const struct task *task, struct session *session,
                 const struct live_outcome *outcome, const struct workspace_list *before,
-                struct answer *answer)
+                sbx_request *req, struct answer *answer)
 {
         json_t *result = new_result(session);
         int r;
@@ -119,6 +169,7 @@ static int tell(struct call *call, const struct task *task, struct session *sess
                 set_end(result, task, outcome);
         else
                 set_task(result, outcome);
+        record(call, req, outcome, result);
         r = outcome_tell(call->server, answer, result, outcome->streams);
         if (session->state_was_lost || outcome->ended) {
                 (void)json_object_set_new(result, "state_lost", json_true());
@@ -137,23 +188,21 @@ static int tell(struct call *call, const struct task *task, struct session *sess
 }
 
 /* What the policy forbids is not run here either. 1: the answer says so. */
-static int is_blocked(struct call *call, const struct task *task, const struct session *session,
+static int is_blocked(struct call *call, sbx_request *req, const struct session *session,
                       struct answer *answer, struct error *err)
 {
-        sbx_request *req = NULL;
         sbx_error *failure = NULL;
-        struct outcome_stream none[3] = { { "", 0, false }, { "", 0, false }, { "", 0, false } };
-        char *text = NULL;
+        struct live_outcome none = {
+                .streams = { { "", 0, false }, { "", 0, false }, { "", 0, false } }
+        };
+        char *text;
         json_t *report, *result;
         const char *reason;
-        int r = call->server->blocks ? request_make(call->server, task->language, &req, err) : 0;
+        int r = 0;
 
-        if (r < 0 || !call->server->blocks)
-                return r;
-        if (sbx_request_set_code(req, json_string_value(task->code), json_string_length(task->code),
-                                 &failure) == 0)
-                text = sbx_check(call->server->runs, req, &failure);
-        sbx_request_free(req);
+        if (!session->rules.blocks)
+                return 0;
+        text = sbx_check(call->server->runs, req, &failure);
         if (!text)
                 return report_take(err, failure);
         report = json_loads(text, JSON_ALLOW_NUL, NULL);
@@ -162,7 +211,10 @@ static int is_blocked(struct call *call, const struct task *task, const struct s
         if (reason) {
                 result = new_result(session);
                 set_status(result, "blocked", reason);
-                r = outcome_tell(call->server, answer, result, none) < 0 ? error_set_nomem(err) : 1;
+                record(call, req, &none, result);
+                r = outcome_tell(call->server, answer, result, none.streams) < 0
+                            ? error_set_nomem(err)
+                            : 1;
         }
         json_decref(report);
         return r;
@@ -186,7 +238,7 @@ static int write_files(const struct call *call, const struct task *task,
                 int r = request_file(file, &path, &data, &length, err);
 
                 if (r == 0)
-                        r = session_write(call->server, session, path, data, length, err);
+                        r = session_write(session, path, data, length, err);
                 if (r < 0)
                         return r;
         }
@@ -224,41 +276,64 @@ static int ensure_live(struct server *server, struct session *session, struct er
         return session->live ? 0 : session_start(server, session, err);
 }
 
+/* All that comes before the code runs. 1: the answer says why it does not. */
+static int get_ready(struct call *call, const struct task *task, struct session *session,
+                     sbx_request *req, struct workspace_list *before, struct answer *answer,
+                     struct error *err)
+{
+        int r = is_blocked(call, req, session, answer, err);
+
+        if (r == 0)
+                r = write_files(call, task, session, err);
+        if (r == 0)
+                r = workspace_list(session->folder, before, err);
+        if (r == 0)
+                r = ensure_packages(call->server, task, session, err);
+        if (r == 0)
+                r = ensure_live(call->server, session, err);
+        return r;
+}
+
+static int run_in(struct call *call, const struct task *task, struct session *session,
+                  sbx_request *req, const struct workspace_list *before, struct answer *answer)
+{
+        struct live_outcome outcome = { 0 };
+        char *text = task_text(task);
+        bool begins = text && call_runs(call, session->live->req), heard;
+        int r = begins ? live_run(session->live, call, text, (uint64_t)(task->timeout * 1000),
+                                  &outcome)
+                       : -1;
+
+        heard = call_settle(call);
+        free(text);
+        if (r == 0)
+                r = tell(call, task, session, &outcome, before, req, answer);
+        /* A cancellation that came when the code had just ended ends the interpreter all the same;
+         * nobody hears the answer then, so the next call is told. */
+        if (begins && (outcome.ended || !heard)) {
+                session_stop(call->server, session);
+                session->state_was_lost = !heard;
+        }
+        return r;
+}
+
 int task_run_live(struct call *call, const struct task *task, struct session *session,
                   struct answer *answer)
 {
-        struct server *server = call->server;
         AUTO_WORKSPACE_LIST struct workspace_list before = { 0 };
-        struct live_outcome outcome = { 0 };
         struct error error = { 0 };
-        char *text = NULL;
-        int r = is_blocked(call, task, session, answer, &error);
+        sbx_request *req = NULL;
+        int r = describe(call, task, &req, &error);
 
-        if (r > 0)
-                return 0;
         if (r == 0)
-                r = write_files(call, task, session, &error);
-        if (r == 0)
-                r = workspace_list(session->folder, &before, &error);
-        if (r == 0)
-                r = ensure_packages(server, task, session, &error);
-        if (r == 0)
-                r = ensure_live(server, session, &error);
+                r = get_ready(call, task, session, req, &before, answer, &error);
         if (r < 0)
-                return answer_refuse(answer, "Not run: %s.%s%s", error.message,
-                                     error.hint[0] ? " Remedy: " : "", error.hint);
-        text = task_text(task);
-        r = -1;
-        if (text && call_runs(call, session->live->req))
-                r = live_run(session->live, call, text, (uint64_t)(task->timeout * 1000), &outcome);
-        (void)call_runs(call, NULL);
-        free(text);
-        if (r == 0)
-                r = tell(call, task, session, &outcome, &before, answer);
-        if (outcome.ended) {
-                session_stop(server, session);
-                /* Nobody hears the answer of a call that was cancelled. */
-                session->state_was_lost = call_is_cancelled(call);
-        }
+                r = answer_refuse(answer, "Not run: %s.%s%s", error.message,
+                                  error.hint[0] ? " Remedy: " : "", error.hint);
+        else if (r == 0)
+                r = run_in(call, task, session, req, &before, answer);
+        else
+                r = 0;
+        sbx_request_free(req);
         return r;
 }

@@ -32,22 +32,6 @@ static void on_event(const sbx_event *event, void *userdata)
                               is_output ? event->length : 0);
 }
 
-static int add_arguments(sbx_request *req, const struct task *task, struct error *err)
-{
-        sbx_error *failure = NULL;
-        json_t *word;
-        size_t index;
-
-        json_array_foreach(task->args, index, word)
-        {
-                if (strlen(json_string_value(word)) != json_string_length(word))
-                        return error_set(err, SBX_EINVAL, "an argument has a NUL in it");
-                if (sbx_request_add_argument(req, json_string_value(word), &failure) < 0)
-                        return report_take(err, failure);
-        }
-        return 0;
-}
-
 static int add_files(sbx_request *req, const struct task *task, struct error *err)
 {
         sbx_error *failure = NULL;
@@ -111,12 +95,10 @@ static int set_plain(sbx_request *req, const struct task *task, struct call *cal
 static int set_place(struct server *server, sbx_request *req, const struct session *session,
                      int images_fd, sbx_error **err)
 {
-        int r = 0;
+        int r = session ? session_place(server, session, req, err) : 0;
 
         if (session && !server->read_only)
-                return sbx_request_set_workspace(req, session->path, err);
-        if (session)
-                r = sbx_request_add_input_fd(req, "", session->folder, err);
+                return r;
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(image_patterns); i++)
                 r = sbx_request_add_collect(req, image_patterns[i], err);
         return r < 0 ? r : sbx_request_set_collect_fd(req, images_fd, err);
@@ -158,7 +140,7 @@ static int prepare(struct call *call, const struct task *task, const struct sess
         if (set_plain(run->req, task, call, &failure) < 0 ||
             set_place(server, run->req, session, run->images_fd, &failure) < 0)
                 return report_take(err, failure);
-        r = add_arguments(run->req, task, err);
+        r = request_add_arguments(run->req, task->args, err);
         if (r == 0)
                 r = add_files(run->req, task, err);
         if (r == 0)
@@ -215,6 +197,17 @@ int task_run(struct call *call, const struct task *task, struct session *session
         return r;
 }
 
+/* How long it may take: for whoever hears of progress. */
+static void expect(struct call *call, const struct task *task)
+{
+        struct rules rules;
+
+        if (!call->progress_token || rules_read(call->server, task->language, &rules, NULL) < 0)
+                return;
+        call->progress_total =
+                task->timeout > 0 && task->timeout < rules.timeout ? task->timeout : rules.timeout;
+}
+
 static int run_task(struct call *call, const struct task *task, const char *session_id,
                     struct answer *answer)
 {
@@ -229,6 +222,7 @@ static int run_task(struct call *call, const struct task *task, const char *sess
         if (!own.language)
                 return answer_refuse(answer, "Name the language; list_languages has those that can "
                                              "run here.");
+        expect(call, &own);
         r = session && strcmp(own.language, session->language) == 0 && live_driver(own.language)
                     ? task_run_live(call, &own, session, answer)
                     : task_run(call, &own, session, answer);

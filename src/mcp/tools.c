@@ -57,6 +57,20 @@ static json_t *pack(struct call *call, struct answer *answer)
         return result;
 }
 
+/* 1: they want something that this server does not do, and the answer says so. */
+static int refuse_packages(const struct server *server, const json_t *arguments,
+                           struct answer *answer)
+{
+        for (size_t i = 0; server->no_packages && schema_packages[i]; i++)
+                if (json_object_get(arguments, schema_packages[i])) {
+                        (void)answer_refuse(answer,
+                                            "Not done: this server installs no packages. Use the "
+                                            "standard library and what is installed here.");
+                        return 1;
+                }
+        return 0;
+}
+
 int tools_call(struct call *call, json_t **ret_result)
 {
         const char *name = rpc_string(call->params, "name");
@@ -73,8 +87,10 @@ int tools_call(struct call *call, json_t **ret_result)
                                         str_printable(name, shown, sizeof(shown)))
                             : call_fail(call, RPC_INVALID_PARAMS, "'name' must be a string");
         }
-        if (schema_check(json_object_get(description, "inputSchema"), arguments, "arguments",
-                         reason, sizeof(reason)))
+        if (refuse_packages(call->server, arguments, &answer))
+                r = 0;
+        else if (schema_check(json_object_get(description, "inputSchema"), arguments, "arguments",
+                              reason, sizeof(reason)))
                 r = find_function(name)(call, arguments, &answer);
         else if (call->version < MCP_2025_11_25)
                 r = call_fail(call, RPC_INVALID_PARAMS, "%s: %s", name, reason);
