@@ -109,13 +109,14 @@ SBX_API void sbx_engine_free(sbx_engine *engine);
 typedef struct sbx_stats {
         size_t size;       /* sizeof(sbx_stats), for later versions */
         uint64_t hatched;  /* runs in a container that was ready */
-        uint64_t forked;   /* those of them that were copies of a parked interpreter */
+        uint64_t forked;   /* those of them whose interpreter was: a copy of it, or it itself */
         uint64_t missed;   /* runs for which none was ready */
         uint64_t ended;    /* containers that a run left other than it found them */
         uint64_t failures; /* containers and interpreters that could not be made */
         unsigned ready;    /* containers now */
         unsigned parked;   /* interpreters now */
         uint64_t memory;   /* bytes of those; estimated where no control group counts them */
+        unsigned making;   /* containers and interpreters that are being made or ended */
 } sbx_stats;
 SBX_API int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err);
 

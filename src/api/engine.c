@@ -96,7 +96,7 @@ int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err)
                 return api_fail_null("sbx_engine_stats", err);
         now = engine_stats(&engine->engine);
         all = (sbx_stats){ stats->size,  now.hatched, now.forked, now.missed, now.ended,
-                           now.failures, now.ready,   now.parked, now.memory };
+                           now.failures, now.ready,   now.parked, now.memory, now.making };
         memcpy(stats, &all, stats->size < sizeof(all) ? stats->size : sizeof(all));
         return 0;
 }

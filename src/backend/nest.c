@@ -1,6 +1,7 @@
 #include "backend/nest.h"
 #include "backend/parcel.h"
 #include "base/fd.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +18,7 @@ int nest_start(const struct backend *backend, const struct backend_host *host, s
 
         input.group_limits.processes++; /* the nest itself lives in the group */
         plan->nest = 1;
+        nest->guest = NULL;
         return backend_start(backend, host, plan, &input, &nest->run, err);
 }
 
@@ -123,6 +125,10 @@ bool nest_renew(struct nest *nest, const struct run *run)
 
 void nest_end(struct nest *nest)
 {
+        if (nest->guest) {
+                run_close(nest->guest); /* it ends with the nest */
+                mem_free(nest->guest);
+        }
         run_kill(&nest->run); /* a borrower may hold its socket, too */
         run_finish(&nest->run);
         run_close(&nest->run);

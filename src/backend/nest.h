@@ -9,7 +9,8 @@
 #include "backend/park.h"
 
 struct nest {
-        struct run run; /* the nest itself: its helper, socket and control group */
+        struct run run;    /* the nest itself: its helper, socket and control group */
+        struct run *guest; /* owned: a guest in it that waits for its program, or NULL */
 };
 
 /* Starts building a nest for runs that share this plan but for program, arguments, environment and
@@ -23,6 +24,14 @@ int nest_wait(struct nest *nest);
 int nest_hatch(const struct backend *backend, struct nest *nest, const struct park *park,
                struct plan *plan, const struct backend_input *input, struct run *run,
                struct error *err);
+/* Hatches a guest that is to wait for its program, and waits until it does; -1 where it did not
+ * come so far. `library_fd` is what has it wait. */
+int nest_place(const struct backend *backend, struct nest *nest, struct plan *plan, int library_fd);
+/* Whether the guest that waits is alive. */
+bool nest_guest_lives(const struct nest *nest);
+/* Hands it its program: the run is the caller's to watch, and the last in this nest. */
+int nest_hand_over(struct nest *nest, const struct backend *backend, struct plan *plan,
+                   const struct backend_input *input, struct run *run, struct error *err);
 /* Whether another run can be hatched after this one, which is finished: the nest is as it was, its
  * group empty and counting from zero. */
 bool nest_renew(struct nest *nest, const struct run *run);

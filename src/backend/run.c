@@ -34,6 +34,15 @@ void run_init(struct run *run)
         run->group.event_fd = run->group.event_file_fd = -1;
 }
 
+void run_move(struct run *to, const struct run *from)
+{
+        memcpy((char *)to + offsetof(struct run, helper),
+               (const char *)from + offsetof(struct run, helper),
+               sizeof(*to) - offsetof(struct run, helper));
+        to->helper = &to->own;
+        to->own.child.sys_errno = 0;
+}
+
 static void keep_descriptors(struct run *run, const struct report *report, const int *fds,
                              size_t count)
 {
@@ -83,6 +92,9 @@ static void keep_report(struct run *run, const struct report *report)
                 break;
         case REPORT_NESTED:
                 run->is_nested = true;
+                break;
+        case REPORT_WAITING:
+                run->is_waiting = true;
                 break;
         case REPORT_GONE:
                 run->is_gone = true;

@@ -39,6 +39,8 @@ struct run {
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
         bool is_nested;          /* it is a nest, and built */
+        bool is_waiting;         /* its guest waits for a program */
+        uint64_t cpu_before_us;  /* what its group had counted before the program came */
         uint32_t own_processes;  /* of ours, in the group beside the program's */
         uint64_t peak_before;    /* what the group had counted before, and cannot forget */
         const struct nest *nest; /* it was hatched in one, whose group it has; or NULL */
@@ -46,6 +48,8 @@ struct run {
 };
 
 void run_init(struct run *run);
+/* Moves a run that has no helper of its own. */
+void run_move(struct run *to, const struct run *from);
 /* Whether no process of the guest's is left: the keeper reports the end only after it has ended
  * all. */
 static inline bool run_is_over(const struct run *run)

@@ -165,6 +165,8 @@ int bench_call(struct bench *bench, const struct bench_row_kind *kind, sbx_resul
                struct error *err);
 /* Readies the engine or the keeper of a warm row, and runs until a run is warm. */
 int bench_warm_up(struct bench *bench, const struct bench_row_kind *kind, struct error *err);
+/* Waits until the warm engine makes and ends nothing any more. */
+void bench_settle(struct bench *bench);
 bool bench_is_warm(const sbx_result *result);
 /* Starts the private keeper, once. */
 int bench_start_keeper(struct bench *bench, struct error *err);

@@ -105,6 +105,8 @@ static int measure_once(struct bench *bench, struct bench_row *row, uint64_t *re
                                : bench_call(bench, row->kind, &result, err);
         *ret_ns = clock_now_ns() - start;
         row->spent_ns += *ret_ns;
+        if (row->kind->is_warm)
+                bench_settle(bench);
         if (result && row->kind->is_warm && !bench_is_warm(result))
                 row->cold_count++;
         return r;

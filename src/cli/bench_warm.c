@@ -15,7 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 100, PAUSE_NS = 50000000, ANSWER_MAX = 1 << 20 };
+enum {
+        TRIES = 100,
+        PAUSE_NS = 50000000,
+        ANSWER_MAX = 1 << 20,
+        SETTLE_NS = 1000000,
+        SETTLE_TRIES = 20000
+};
 
 static void pause_a_moment(void)
 {
@@ -64,6 +70,19 @@ int bench_call(struct bench *bench, const struct bench_row_kind *kind, sbx_resul
         *ret_result = result;
         result = NULL;
         return 0;
+}
+
+/* What a run took is made anew, which is nobody's time to be measured. */
+void bench_settle(struct bench *bench)
+{
+        const struct timespec moment = { .tv_nsec = SETTLE_NS };
+        sbx_stats now = { .size = sizeof(now) };
+
+        for (int i = 0; i < SETTLE_TRIES && bench->warm_engine && !run_signals_caught(); i++) {
+                if (sbx_engine_stats(bench->warm_engine, &now, NULL) < 0 || now.making == 0)
+                        return;
+                (void)nanosleep(&moment, NULL);
+        }
 }
 
 static bool text_is_warm(const char *text)

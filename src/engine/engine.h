@@ -69,12 +69,13 @@ struct engine_options {
 /* What became of runs that could start warm, and what is kept for them. */
 struct engine_stats {
         uint64_t hatched;       /* runs in a container that was ready */
-        uint64_t forked;        /* those of them that were copies of a parked interpreter */
+        uint64_t forked;        /* those of them whose interpreter was ready */
         uint64_t missed;        /* runs for which none was ready */
         uint64_t ended;         /* containers that a run left other than it found them */
         uint64_t failures;      /* containers and interpreters that could not be made */
         unsigned ready, parked; /* now */
         uint64_t memory;        /* of the parked interpreters, in bytes */
+        unsigned making;        /* are being made or ended */
 };
 
 /* What a run uses; ENGINE_UNKNOWN where that is not known. */

@@ -11,10 +11,11 @@
 #define ENGINE_KEEPER_H
 
 #include "engine/nests.h"
+#include "plan/report.h"
 
 #include <stdint.h>
 
-enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 1, KEEPER_FDS_MAX = 8 };
+enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 2, KEEPER_FDS_MAX = 16 };
 
 /* The wish; with a memory file that holds both plans, one after the other. */
 struct keeper_wish {
@@ -25,14 +26,20 @@ struct keeper_wish {
 };
 
 /* The answer; with descriptors of the nest, of its interpreter where there is one, and of the
- * group: a directory for each controller that is there, and what tells when memory ran out. */
+ * group: a directory for each controller that is there, and what tells when memory ran out; then
+ * those of a guest that waits in it. */
 struct keeper_answer {
         uint32_t magic;
         uint32_t found, has_park, has_event;
         uint32_t group_version, controllers; /* bit per controller */
-        uint32_t report_guest_uid;
+        uint32_t guest_fds;  /* bit per descriptor of a guest that waits; 0: none does */
+        struct report ready; /* its own */
         char group_name[CGROUP_NAME_MAX];
 };
+
+/* The descriptors of a guest that waits, by their bits in the answer; how many. */
+enum { KEEPER_GUEST_FDS = 8 };
+void keeper_guest_fds(struct run *guest, int *ret_fds[KEEPER_GUEST_FDS]);
 
 /* How the nest comes back. */
 struct keeper_return {

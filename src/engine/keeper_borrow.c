@@ -5,6 +5,7 @@
 #include "base/message.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +18,39 @@ struct loan {
         struct nest nest;
         struct park park;
 };
+
+void keeper_guest_fds(struct run *guest, int *ret_fds[KEEPER_GUEST_FDS])
+{
+        int *const fds[KEEPER_GUEST_FDS] = {
+                &guest->socket,  &guest->keeper_pidfd, &guest->workspace_fd, &guest->proc_fd,
+                &guest->fork_fd, &guest->streams[0],   &guest->streams[1],   &guest->streams[2],
+        };
+
+        memcpy(ret_fds, fds, sizeof(fds));
+}
+
+/* The guest that waits, of `count` descriptors from `next` on; how many were its. */
+static size_t unpack_guest(const struct keeper_answer *answer, const int *fds, size_t count,
+                           struct nest *nest)
+{
+        int *places[KEEPER_GUEST_FDS];
+        size_t next = 0;
+
+        nest->guest = mem_alloc(sizeof(*nest->guest));
+        if (!nest->guest)
+                return 0;
+        run_init(nest->guest);
+        nest->guest->kill_signal = SIGKILL;
+        nest->guest->own_processes = 2; /* the nest and the keeper */
+        nest->guest->nest = nest;
+        nest->guest->ready = answer->ready;
+        keeper_guest_fds(nest->guest, places);
+        for (size_t i = 0; i < KEEPER_GUEST_FDS; i++)
+                if (answer->guest_fds & (1u << i) && next < count)
+                        *places[i] = fds[next++];
+        nest->guest->asks_forks = nest->guest->fork_fd >= 0;
+        return next;
+}
 
 int keeper_connect(const char *path)
 {
@@ -66,6 +100,7 @@ static bool unpack(const struct keeper_answer *answer, const int *fds, size_t co
         size_t next = 0;
 
         run_init(&loan->nest.run);
+        loan->nest.guest = NULL;
         loan->park.socket = -1;
         if (next < count)
                 loan->nest.run.socket = fds[next++];
@@ -79,14 +114,20 @@ static bool unpack(const struct keeper_answer *answer, const int *fds, size_t co
                         group->dir_fds[i] = fds[next++];
         if (answer->has_event && next < count)
                 group->event_fd = fds[next++];
+        if (answer->guest_fds)
+                next += unpack_guest(answer, fds + next, count - next, &loan->nest);
         while (next < count)
                 fd_close(fds[next++]);
-        return loan->nest.run.socket >= 0 && (!answer->has_park || loan->park.socket >= 0);
+        return loan->nest.run.socket >= 0 && (!answer->has_park || loan->park.socket >= 0) &&
+               (!answer->guest_fds || (loan->nest.guest && loan->nest.guest->socket >= 0));
 }
 
 static void free_loan(struct loan *loan)
 {
         fd_close(loan->park.socket);
+        if (loan->nest.guest)
+                run_close(loan->nest.guest);
+        mem_free(loan->nest.guest);
         run_close(&loan->nest.run);
         mem_free(loan);
 }
@@ -113,7 +154,8 @@ bool keeper_borrow(int connection, const struct nest_kind *kind, struct lodging 
         *ret_lodging = (struct lodging){ .nest = &loan->nest,
                                          .park = answer.has_park ? &loan->park : NULL,
                                          .place = loan,
-                                         .connection = connection };
+                                         .connection = connection,
+                                         .is_once = loan->nest.guest != NULL };
         return true;
 }
 

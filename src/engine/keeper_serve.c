@@ -41,14 +41,16 @@ static bool is_own(int connection)
 }
 
 /* Whether the bytes are a plan at all; what it says is the asking user's own affair. */
-static bool is_plan(const char *bytes, size_t length)
+static bool is_plan(const char *bytes, size_t length, bool *ret_waits)
 {
         size_t size = plan_arena_size(length);
         AUTO_FREE void *arena = mem_alloc(size);
         struct plan plan;
 
-        return arena && plan_decode(bytes, length, arena, size, &plan) == NULL &&
-               plan.kind == PLAN_CONTAINER;
+        if (!arena || plan_decode(bytes, length, arena, size, &plan) != NULL)
+                return false;
+        *ret_waits = plan.waits;
+        return plan.kind == PLAN_CONTAINER;
 }
 
 static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *ret_kind)
@@ -68,9 +70,24 @@ static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *
         strbuf_add(&ret_kind->nest_plan, bytes, wish->nest_length);
         strbuf_add(&ret_kind->park_plan, bytes + wish->nest_length, wish->park_length);
         return !ret_kind->nest_plan.failed && !ret_kind->park_plan.failed &&
-               is_plan(ret_kind->nest_plan.data, ret_kind->nest_plan.length) &&
+               is_plan(ret_kind->nest_plan.data, ret_kind->nest_plan.length, &ret_kind->is_once) &&
                (wish->park_length == 0 ||
-                is_plan(ret_kind->park_plan.data, ret_kind->park_plan.length));
+                is_plan(ret_kind->park_plan.data, ret_kind->park_plan.length, &ret_kind->is_once));
+}
+
+static size_t add_guest(struct run *guest, struct keeper_answer *word, int *ret_fds)
+{
+        int *places[KEEPER_GUEST_FDS];
+        size_t count = 0;
+
+        keeper_guest_fds(guest, places);
+        for (size_t i = 0; i < KEEPER_GUEST_FDS; i++)
+                if (*places[i] >= 0) {
+                        word->guest_fds |= 1u << i;
+                        ret_fds[count++] = *places[i];
+                }
+        word->ready = guest->ready;
+        return count;
 }
 
 static int answer(int connection, const struct lodging *lodging)
@@ -95,7 +112,18 @@ static int answer(int connection, const struct lodging *lodging)
                 }
         if (word.has_event)
                 fds[count++] = group->event_fd;
+        if (lodging->nest->guest)
+                count += add_guest(lodging->nest->guest, &word, fds + count);
         return message_send(connection, &word, sizeof(word), fds, count);
+}
+
+/* It is the borrower's alone: its streams end with theirs, and it with them. */
+static void forget_guest(struct nest *nest)
+{
+        if (nest->guest)
+                run_close(nest->guest);
+        mem_free(nest->guest);
+        nest->guest = NULL;
 }
 
 /* Lends a nest and waits until it is back, or its borrower gone. */
@@ -105,12 +133,14 @@ static bool lend(struct service *service, int connection, const struct nest_kind
         struct keeper_return word = { 0 };
         struct lodging lodging;
         size_t count = 0;
-        bool clean;
+        bool told, clean;
 
         if (!nests_take(service->engine->nests, kind, &lodging))
                 return message_send(connection, &none, sizeof(none), NULL, 0) == 0;
         nests_tell(service->engine->nests, "slot.used", lodging_slot(&lodging));
-        clean = answer(connection, &lodging) == 0 &&
+        told = answer(connection, &lodging) == 0;
+        forget_guest(lodging.nest);
+        clean = told &&
                 message_receive(connection, 0, &word, sizeof(word), NULL, 0, &count) > 0 &&
                 word.magic == KEEPER_MAGIC && word.clean;
         nests_give(service->engine->nests, &lodging, clean && nest_is_empty(lodging.nest));

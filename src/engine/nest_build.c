@@ -1,9 +1,12 @@
 /* Nests and parked interpreters, made and ended. Both take a while: no lock is held here. */
 #include "engine/nests.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { PARK_START_MS = 30000 };
+#include <fcntl.h>
+
+enum { PARK_START_MS = 30000, LIBRARY_MAX = 16 << 20 };
 static const struct cgroup_limits park_limits = { UINT64_C(2) << 30, 64, 1000 };
 
 static int decode(const struct strbuf *bytes, struct plan *ret_plan, void **ret_arena)
@@ -38,20 +41,44 @@ void park_drop(struct park *park)
         mem_free(park);
 }
 
-struct nest *nest_build(struct engine *engine, const struct strbuf *bytes,
-                        const struct cgroup_limits *limits)
+/* Inside the container there is no path to the library: it is a file without a name, which nobody
+ * can change. */
+static int copy_library(const struct engine *engine)
+{
+        AUTO_CLOSE int fd = open(engine->park_path, O_RDONLY | O_CLOEXEC);
+        AUTO_FREE char *bytes = NULL;
+        size_t length = 0;
+
+        if (fd < 0 || fd_read_all(fd, LIBRARY_MAX, "the library", &bytes, &length, NULL) < 0)
+                return -1;
+        return fd_memfile("library", bytes, length);
+}
+
+static int place_guest(struct engine *engine, struct nest *nest, const struct strbuf *bytes)
+{
+        AUTO_CLOSE int library = copy_library(engine);
+        AUTO_FREE void *arena = NULL;
+        struct plan plan;
+
+        if (library < 0 || decode(bytes, &plan, &arena) < 0)
+                return -1;
+        return nest_place(&backend_container, nest, &plan, library);
+}
+
+struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
 {
         struct backend_host host = host_of(engine);
         struct nest *nest = mem_alloc(sizeof(*nest));
         AUTO_FREE void *arena = NULL;
         struct plan plan;
 
-        if (!nest || decode(bytes, &plan, &arena) < 0 ||
-            nest_start(&backend_container, &host, &plan, limits, nest, NULL) < 0) {
+        if (!nest || decode(&kind->nest_plan, &plan, &arena) < 0 ||
+            nest_start(&backend_container, &host, &plan, &kind->limits, nest, NULL) < 0) {
                 mem_free(nest);
                 return NULL;
         }
-        if (nest_wait(nest) == 0)
+        if (nest_wait(nest) == 0 &&
+            (!kind->is_once || place_guest(engine, nest, &kind->park_plan) == 0))
                 return nest;
         nest_drop(nest);
         return NULL;

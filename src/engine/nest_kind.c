@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEMPLATE_ROOT_BYTES = 8 << 20 };
+enum { TEMPLATE_ROOT_BYTES = 8 << 20, ONCE_START_SECONDS = 60 };
 
 /* What a run brings itself, and what is different in each process, does not count. */
 static struct plan template_of(const struct plan *plan)
@@ -131,21 +131,22 @@ static int add_variable(struct strlist *environment, const char *name, const cha
         return text.failed ? -1 : strlist_add(environment, text.data);
 }
 
-static int park_environment(const struct engine *engine, const struct plan_draft *draft,
+static int park_environment(const char *library, const struct plan_draft *draft, bool is_once,
                             const struct language_park *way, struct strlist *ret_environment)
 {
         const struct {
                 const char *name, *value;
         } own[] = {
                 { "PATH", "/usr/local/bin:/usr/bin:/bin" },
-                { "HOME", "/" },
-                { "TMPDIR", "/" }, /* park_start() gives it those of its own */
+                { "HOME", is_once ? "/workspace" : "/" },
+                { "TMPDIR", is_once ? "/tmp" : "/" }, /* park_start() gives it those of its own */
                 { PARK_PRELOAD, draft->park.preload[0] ? draft->park.preload : NULL },
-                { "LD_PRELOAD", engine->park_path },
+                { "LD_PRELOAD", library },
                 { PARK_PROGRAM, draft->park.program },
                 { PARK_LAUNCHER, way->launcher },
                 { PARK_FORKS, way->forks ? "yes" : NULL },
                 { PARK_POSES, way->poses ? "yes" : NULL },
+                { PARK_ONCE, is_once ? "yes" : NULL },
         };
 
         for (uint32_t i = 0; i < draft->plan.environment_count; i++)
@@ -162,23 +163,65 @@ static int park_environment(const struct engine *engine, const struct plan_draft
 }
 
 /* The interpreter as its language says it is parked, and the library that stops it. */
+static void encode_command(const struct plan_draft *draft, const struct language_park *way,
+                           const char *library, struct plan *park, struct strbuf *out)
+{
+        struct strlist environment = { 0 };
+
+        if (park_environment(library, draft, park->waits, way, &environment) < 0)
+                out->failed = true;
+        park->program = draft->park.arguments.items[0];
+        park->arguments = (const char **)draft->park.arguments.items;
+        park->argument_count = (uint32_t)draft->park.arguments.count;
+        park->environment = (const char **)environment.items;
+        park->environment_count = (uint32_t)environment.count;
+        if (!out->failed)
+                plan_encode(park, out);
+        strlist_done(&environment);
+}
+
 static void encode_park(const struct engine *engine, const struct plan_draft *draft,
                         const struct language_park *way, struct strbuf *out)
 {
-        struct strlist environment = { 0 };
         struct plan park = template_of(&draft->plan);
 
-        if (park_environment(engine, draft, way, &environment) < 0)
-                out->failed = true;
-        park.program = draft->park.arguments.items[0];
-        park.arguments = (const char **)draft->park.arguments.items;
-        park.argument_count = (uint32_t)draft->park.arguments.count;
-        park.environment = (const char **)environment.items;
-        park.environment_count = (uint32_t)environment.count;
         park.mount_count = park.file_count = 0;
-        if (!out->failed)
-                plan_encode(&park, out);
-        strlist_done(&environment);
+        encode_command(draft, way, engine->park_path, &park, out);
+}
+
+/* One that waits in its container is confined as the run will be: all limits are part of it. Only
+ * the CPU time that it takes to start is not the program's. */
+static void encode_once(const struct plan_draft *draft, const struct language_park *way,
+                        struct strbuf *out)
+{
+        struct plan waiting = template_of(&draft->plan);
+
+        waiting.waits = 1;
+        waiting.file_count = 0;
+        waiting.directory = draft->plan.directory;
+        waiting.cpu_seconds = ONCE_START_SECONDS;
+        if (draft->plan.cpu_seconds < UINT32_MAX - ONCE_START_SECONDS)
+                waiting.cpu_seconds += draft->plan.cpu_seconds;
+        waiting.disk_bytes = draft->plan.disk_bytes;
+        waiting.disk_inodes = draft->plan.disk_inodes;
+        waiting.file_bytes = draft->plan.file_bytes;
+        waiting.open_files = draft->plan.open_files;
+        waiting.memory_bytes = draft->plan.memory_bytes;
+        encode_command(draft, way, PARK_LIBRARY_PATH, &waiting, out);
+}
+
+static void encode_interpreter(const struct engine *engine, const struct plan_draft *draft,
+                               const struct language *language, struct nest_kind *kind)
+{
+        const struct language_park *way = draft->park.way;
+
+        if (draft->park.arguments.count == 0 || !engine->park_path || !can_park(way, &draft->plan))
+                return;
+        kind->is_once = str_equal(language->warm, "once");
+        if (kind->is_once)
+                encode_once(draft, way, &kind->park_plan);
+        else if (is_safe_to_park(draft))
+                encode_park(engine, draft, way, &kind->park_plan);
 }
 
 int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
@@ -189,9 +232,7 @@ int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
 
         *ret_kind = (struct nest_kind){ .limits = *limits };
         encode_nest(&draft->plan, &ret_kind->nest_plan);
-        if (draft->park.arguments.count > 0 && engine->park_path &&
-            can_park(&language->park, &draft->plan) && is_safe_to_park(draft))
-                encode_park(engine, draft, &language->park, &ret_kind->park_plan);
+        encode_interpreter(engine, draft, language, ret_kind);
         if (ret_kind->nest_plan.failed || ret_kind->park_plan.failed) {
                 nest_kind_done(ret_kind);
                 return -1;

@@ -20,6 +20,7 @@ struct nest_kind {
         char name[HASH_TEXT_MAX];
         struct strbuf nest_plan; /* encoded: how nests are built */
         struct strbuf park_plan; /* encoded: how its interpreter is parked; empty: it is not */
+        bool is_once;            /* the interpreter waits in the nest, for one run */
         struct cgroup_limits limits;
 };
 
@@ -32,8 +33,7 @@ void nest_kind_done(struct nest_kind *kind);
 
 /* nest_build.c: by the encoded plans; NULL where it did not come about. What was built is dropped,
  * not freed. */
-struct nest *nest_build(struct engine *engine, const struct strbuf *plan,
-                        const struct cgroup_limits *limits);
+struct nest *nest_build(struct engine *engine, const struct nest_kind *kind);
 struct park *park_build(struct engine *engine, const struct strbuf *plan);
 void nest_drop(struct nest *nest);
 void park_drop(struct park *park);
@@ -44,10 +44,13 @@ struct lodging {
         const struct park *park; /* that its guest comes from, or NULL */
         void *place;             /* where it goes back to */
         int connection;          /* owned: to the keeper it was borrowed from, or -1 */
+        bool is_once;            /* its guest waits in the nest already */
 };
 
-/* "container", or "interpreter" where the guest is a copy of one. */
+/* "container", or "interpreter" where the guest comes from one. */
 const char *lodging_slot(const struct lodging *lodging);
+/* How the run starts: "fork", "once" or "none". */
+const char *lodging_way(const struct lodging *lodging);
 /* Tells the engine's handler, if there is one. */
 void nests_tell(const struct nests *nests, const char *kind, const char *text);
 

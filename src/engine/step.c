@@ -286,14 +286,16 @@ static int start_in_nest(struct passage *passage, struct attempt *attempt, struc
                          struct error *err)
 {
         struct lodging *lodging = &attempt->lodging;
-        int r = nest_hatch(passage->backend, lodging->nest, lodging->park, plan, &attempt->input,
-                           &attempt->run, err);
+        int r = lodging->is_once ? nest_hand_over(lodging->nest, passage->backend, plan,
+                                                  &attempt->input, &attempt->run, err)
+                                 : nest_hatch(passage->backend, lodging->nest, lodging->park, plan,
+                                              &attempt->input, &attempt->run, err);
 
         if (r < 0) {
                 give_nest(passage->engine, lodging, false);
                 return r;
         }
-        passage->result->warm = lodging->park ? "fork" : "none";
+        passage->result->warm = lodging_way(lodging);
         passage_tell(passage, "slot.used", lodging_slot(lodging));
         return 0;
 }
@@ -326,7 +328,8 @@ static void finish(struct passage *passage, struct attempt *attempt)
         run_close(&attempt->run); /* what it pins must be gone before the nest is looked at */
         if (attempt->lodging.nest)
                 give_nest(passage->engine, &attempt->lodging,
-                          nest_renew(attempt->lodging.nest, &attempt->run));
+                          !attempt->lodging.is_once &&
+                                  nest_renew(attempt->lodging.nest, &attempt->run));
         mem_free(attempt->host.early);
         attempt->host.early = NULL;
 }

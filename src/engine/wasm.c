@@ -158,6 +158,7 @@ static void borrow_language(struct passage *passage)
         language->deps.mounts = none;
         language->full_proc = false;
         language->executable = false;
+        language->warm = "fork";
         wasm->park[0] = wasm->worker;
         wasm->park[1] = "-c";
         wasm->park[2] = "{launcher}";

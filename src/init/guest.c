@@ -33,7 +33,7 @@ static int start_session(struct init *init)
 
 /* Sets soft and hard limit; where the hard limit is lower already and cannot be raised, that one.
  */
-static int limit(int resource, uint64_t value)
+int guest_limit(int resource, uint64_t value)
 {
         struct rlimit now, wanted = { value, value };
 
@@ -58,9 +58,9 @@ static int set_limits(struct init *init)
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-                if (limit(limits[i].resource, limits[i].value) < 0)
+                if (guest_limit(limits[i].resource, limits[i].value) < 0)
                         return -1;
-        return plan->processes ? limit(RLIMIT_NPROC, plan->processes) : 0;
+        return plan->processes ? guest_limit(RLIMIT_NPROC, plan->processes) : 0;
 }
 
 /* Which CPUs: those of this process, from a place that differs between runs. */
@@ -128,7 +128,7 @@ static int drop_capabilities(struct init *init)
         return caps_drop_all(!has_namespace && !init->change_uid);
 }
 
-static int enter_directory(struct init *init)
+int guest_enter_directory(struct init *init)
 {
         umask(022);
         report_detail(init, init->plan.directory);
@@ -229,6 +229,20 @@ static int apply_landlock(struct init *init)
         return landlock_apply(rules);
 }
 
+/* The library in a guest that waits talks over one of them, and is loaded from the other. */
+static int keep_waiting_descriptors(struct init *init)
+{
+        if (init->file_fd_count < 1) {
+                errno = EPROTO;
+                return -1;
+        }
+        if (dup3(init->waiting_pair[1], PARK_SOCKET, 0) < 0 ||
+            dup3(init->file_fds[0], PARK_LIBRARY, 0) < 0 ||
+            sys_close_range(HELPER_SOCKET + 1, PARK_SOCKET - 1) < 0)
+                return -1;
+        return sys_close_range(PARK_LIBRARY + 1, ~0u);
+}
+
 /* Everything but the three, and the socket, which exec closes. Where the program is a worker of
  * ours, it keeps the file in which it reports. */
 static int close_descriptors(struct init *init)
@@ -236,6 +250,8 @@ static int close_descriptors(struct init *init)
         uint32_t number = init->plan.report_fd;
         int fd;
 
+        if (init->plan.waits)
+                return keep_waiting_descriptors(init);
         if (!number)
                 return sys_close_range(HELPER_SOCKET + 1, ~0u);
         if (number > (uint32_t)init->file_fd_count) {
@@ -292,13 +308,13 @@ static uint64_t indispensable(const struct plan *plan)
                        : 0;
 }
 
-static int verify(struct init *init)
+int guest_verify(struct init *init)
 {
         uint64_t missing;
 
         init->report.seen |= verify_protections(init);
         /* Last of all: looking around took descriptors itself. */
-        if (limit(RLIMIT_NOFILE, init->plan.open_files) == 0 && verify_open_files(init))
+        if (guest_limit(RLIMIT_NOFILE, init->plan.open_files) == 0 && verify_open_files(init))
                 init->report.seen |= PROTECTION_BIT(OPEN_FILES);
         missing = indispensable(&init->plan) & ~init->report.seen;
         if (missing == 0)
@@ -319,14 +335,14 @@ static const struct step steps[] = {
         { STAGE_IDENTITY, become_guest, true },
         { STAGE_GUEST_NAMESPACE, make_guest_namespace, false },
         { STAGE_CAPABILITIES, drop_capabilities, true },
-        { STAGE_DIRECTORY, enter_directory, true },
+        { STAGE_DIRECTORY, guest_enter_directory, true },
         { STAGE_INPUTS, guest_files, true },
         { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },
         { STAGE_LANDLOCK, apply_landlock, false },
         { STAGE_DESCRIPTORS, close_descriptors, true },
         { STAGE_NOTIFY, ask_supervisor, true },
         { STAGE_SECCOMP, apply_filter, false },
-        { STAGE_VERIFY, verify, true },
+        { STAGE_VERIFY, guest_verify, true },
 };
 
 void guest_confine(struct init *init)

@@ -42,9 +42,11 @@ struct init {
         uint32_t guest_uid;            /* as this process's user namespace calls it */
         uint32_t keeper_uid;
         bool change_uid;
-        bool is_hatched; /* in a nest */
-        bool is_parked;  /* the guest is no new program, but a copy of a parked interpreter */
-        int park_fd;     /* the parked interpreter that the guest comes from, or -1 */
+        bool is_hatched;     /* in a nest */
+        int socket;          /* for reports: HELPER_SOCKET, but in a guest that waited */
+        int waiting_pair[2]; /* between the keeper and a guest that waits for its program */
+        bool is_parked;      /* the guest is no new program, but a copy of a parked interpreter */
+        int park_fd;         /* the parked interpreter that the guest comes from, or -1 */
         const int *join_fds;
         int proc_tree;        /* the caller's /proc on its way to its place, or -1 */
         int fork_listener;    /* that asks about new processes and connections, or -1 */
@@ -96,6 +98,12 @@ int keeper_tie_to_warden(struct init *init, int death_signal);
 _Noreturn void keeper_run(struct init *init);
 /* The same for a guest that a parked interpreter brings. */
 _Noreturn void keeper_adopt(struct init *init, int plan_fd, uint64_t plan_length);
+/* once.c: has the guest's program handed to it. Returns in the keeper, when that is done. */
+void once_hand_over(struct init *init);
+int once_make_pair(struct init *init);
+/* nest.c: steps that once.c shares. */
+int nest_close_code(struct init *init);
+uint64_t nest_code_inodes(const struct init *init);
 /* Ends every process below this one. */
 void keeper_end_all(const struct init *init);
 
@@ -127,6 +135,10 @@ int guest_files(struct init *init);
 /* All steps, then the report that the program starts. Returns only where all went well. */
 void guest_confine(struct init *init);
 _Noreturn void guest_run(struct init *init);
+/* Steps of it, for a guest that waited: it proves what holds once more. */
+int guest_enter_directory(struct init *init);
+int guest_verify(struct init *init);
+int guest_limit(int resource, uint64_t value);
 uint64_t verify_protections(const struct init *init);
 /* Whether the limit of descriptors holds, which is set after the rest was verified. */
 bool verify_open_files(const struct init *init);

@@ -210,6 +210,8 @@ _Noreturn void keeper_run(struct init *init)
                 report_failure(init, STAGE_FORK, errno);
         for (int i = 0; i < 3; i++)
                 fd_close(i); /* the guest's streams must end with the guest */
+        if (init->plan.waits)
+                once_hand_over(init);
         /* Our own counters belong to root while we are not dumpable. */
         (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
         io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);

@@ -236,6 +236,7 @@ int main(int argc, char **argv)
 
         init.host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         init.network_pair[0] = -1;
+        init.socket = HELPER_SOCKET;
         /* The dearest step is begun before the order is there. */
         if (argc > 1 && strcmp(argv[1], HELPER_HINT_NETWORK) == 0 && network_begin(&init) < 0)
                 refuse_order(&init, errno, "network namespace");

@@ -78,15 +78,20 @@ static int new_terminals(struct init *init)
         return mount_devpts("dev/pts");
 }
 
-static int make_code(struct init *init)
+uint64_t nest_code_inodes(const struct init *init)
 {
-        return mount_tmpfs("code", init->plan.root_bytes,
-                           CODE_INODES + init->plan.file_count * CODE_FOLDERS, 0755);
+        return CODE_INODES + (uint64_t)init->plan.file_count * CODE_FOLDERS;
 }
 
-static int close_code(struct init *init)
+static int make_code(struct init *init)
 {
-        (void)init;
+        return mount_tmpfs("code", init->plan.root_bytes, nest_code_inodes(init), 0755);
+}
+
+int nest_close_code(struct init *init)
+{
+        if (init->plan.waits)
+                return 0; /* the program comes later */
         return mount(NULL, "code", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
                      NULL);
 }
@@ -97,7 +102,7 @@ static const struct step hatch_steps[] = {
         { STAGE_WORKSPACE, root_workspace, true },
         { STAGE_FILES, make_code, true },
         { STAGE_FILES, root_files, true },
-        { STAGE_FILES, close_code, true },
+        { STAGE_FILES, nest_close_code, true },
         { STAGE_IPC, container_limit_shared_memory, false },
         { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
 };
@@ -126,6 +131,8 @@ static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, c
                 report_failure(init, STAGE_NAMESPACES, errno);
         steps_run(init, hatch_steps, ARRAY_SIZE(hatch_steps));
         container_send_places(init);
+        if (init->plan.waits && once_make_pair(init) < 0)
+                report_failure(init, STAGE_FORK, errno);
         if (init->plan.adopts)
                 keeper_adopt(init, fds[1], hatch->plan_length);
         keeper_run(init);

@@ -10,7 +10,7 @@ void report_send(struct init *init, enum report_kind kind, const int *fds, int f
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
         /* A supervisor that is gone hears nothing; its death is seen elsewhere. */
-        (void)message_send(HELPER_SOCKET, &init->report, sizeof(init->report), fds,
+        (void)message_send(init->socket, &init->report, sizeof(init->report), fds,
                            (size_t)fd_count);
 }
 

@@ -96,8 +96,10 @@ static bool only_streams_are_open(const struct init *init)
                 const struct dirent *entry = (const struct dirent *)(buffer + at);
                 int fd = entry->d_name[0] == '.' ? 0 : atoi(entry->d_name);
 
+                bool is_ours = init->plan.waits && (fd == PARK_SOCKET || fd == PARK_LIBRARY);
+
                 if (fd > (init->plan.report_fd ? REPORT_FILE : HELPER_SOCKET) && fd != dir &&
-                    fd != init->fork_listener)
+                    fd != init->fork_listener && !is_ours)
                         return false;
                 at += entry->d_reclen;
         }

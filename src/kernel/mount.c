@@ -90,6 +90,15 @@ int mount_tmpfs(const char *target, uint64_t bytes, uint64_t inodes, unsigned mo
         return mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 
+int mount_resize_tmpfs(const char *target, uint64_t bytes, uint64_t inodes)
+{
+        char options[128];
+
+        (void)snprintf(options, sizeof(options), "size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes,
+                       inodes);
+        return mount(NULL, target, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options);
+}
+
 int mount_proc(const char *target, bool pids_only)
 {
         return mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,

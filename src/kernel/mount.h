@@ -25,6 +25,7 @@ int mount_map_owners(int tree_fd, int user_namespace_fd);
 int mount_attach(int tree_fd, const char *target);
 /* A tmpfs of `bytes` and `inodes` at `target`; 0 inodes: as many as pages. */
 int mount_tmpfs(const char *target, uint64_t bytes, uint64_t inodes, unsigned mode);
+int mount_resize_tmpfs(const char *target, uint64_t bytes, uint64_t inodes);
 /* A fresh /proc: with `pids_only`, without anything but processes. */
 int mount_proc(const char *target, bool pids_only);
 /* Hides the parts of a full /proc below `target` that show or steer the kernel. */

@@ -10,7 +10,8 @@ static struct totals read_group(const struct watch *watch)
         const struct cgroup *group = &watch->run->group;
         uint64_t processes = cgroup_processes_now(group);
 
-        return (struct totals){ cgroup_memory_now(group), cgroup_cpu_us(group),
+        return (struct totals){ cgroup_memory_now(group),
+                                watch_less(cgroup_cpu_us(group), watch->run->cpu_before_us),
                                 processes > 1 ? (uint32_t)processes - 1 : 0 };
 }
 
@@ -56,6 +57,10 @@ void sample_take(struct watch *watch, uint64_t now)
                          watch->run->group.dir_fds[CGROUP_CPUACCT] >= 0;
         struct totals totals = has_group ? read_group(watch) : processes_sum(watch);
 
+        /* What a guest used while it waited for its program. */
+        if (!has_group)
+                totals.cpu_us = watch_less(totals.cpu_us, watch->run->ready.cpu_user_us +
+                                                                  watch->run->ready.cpu_system_us);
         /* What is computed for the program outside of it is its own too. */
         if (watch->order->network)
                 totals.cpu_us += agent_cpu_us(watch->order->network);

@@ -20,8 +20,9 @@ static void fill_usage(struct watch *watch)
         usage->startup_ns = watch->ready_ns - watch->order->started_ns;
         usage->wall_ns = watch->ended_ns > watch->ready_ns ? watch->ended_ns - watch->ready_ns : 0;
         if (run->has_exited) {
-                usage->cpu_user_us = run->exited.cpu_user_us;
-                usage->cpu_system_us = run->exited.cpu_system_us;
+                usage->cpu_user_us = watch_less(run->exited.cpu_user_us, run->ready.cpu_user_us);
+                usage->cpu_system_us =
+                        watch_less(run->exited.cpu_system_us, run->ready.cpu_system_us);
                 usage->io_read_bytes = run->exited.io_read_bytes;
                 if (run->exited.io_write_bytes >= run->ready.io_write_bytes)
                         usage->io_write_bytes =
@@ -33,7 +34,7 @@ static void fill_usage(struct watch *watch)
         if (usage->io_write_bytes == 0)
                 usage->io_write_bytes = watch->io_written;
         usage->cpu_us = larger(usage->cpu_user_us + usage->cpu_system_us, watch->cpu_us);
-        usage->cpu_us = larger(usage->cpu_us, run->counted.cpu_us);
+        usage->cpu_us = larger(usage->cpu_us, watch_less(run->counted.cpu_us, run->cpu_before_us));
         usage->memory_peak = run->counted.memory_peak;
         if (usage->memory_peak == 0)
                 usage->memory_peak =

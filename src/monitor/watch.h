@@ -59,6 +59,12 @@ struct watch {
         uint64_t cpu_us;
 };
 
+/* What a guest used before its program came is not the program's. */
+static inline uint64_t watch_less(uint64_t all, uint64_t before)
+{
+        return all > before ? all - before : 0;
+}
+
 /* Ends the run for this reason, unless it is being ended already. */
 void watch_end(struct watch *watch, enum outcome verdict, bool gracefully);
 

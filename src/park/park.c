@@ -58,11 +58,11 @@ static struct {
         volatile pid_t forked; /* written by the child that shares our memory */
         volatile int fork_errno;
         jmp_buf resume; /* where the guest goes on, on the interpreter's own stack */
-} park = { .socket = -1 };
+} park = { .socket = -1, .init.socket = HELPER_SOCKET };
 
 /* ---- the guest's side ---- */
 
-static void decode_plan(int plan_fd, uint64_t length)
+void park_decode_plan(struct init *init, int plan_fd, uint64_t length)
 {
         size_t arena_size = plan_arena_size(length);
         void *bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, plan_fd, 0);
@@ -70,8 +70,8 @@ static void decode_plan(int plan_fd, uint64_t length)
                 mmap(NULL, arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (bytes == MAP_FAILED || arena == MAP_FAILED ||
-            plan_decode(bytes, length, arena, arena_size, &park.init.plan) != NULL)
-                report_failure(&park.init, STAGE_ORDER, EPROTO);
+            plan_decode(bytes, length, arena, arena_size, &init->plan) != NULL)
+                report_failure(init, STAGE_ORDER, EPROTO);
 }
 
 /* What the interpreter had open is closed with all the rest: it would lead to other guests. One
@@ -113,7 +113,7 @@ static void become_guest(void)
         if (fds[ADOPT_REPORTS] != HELPER_SOCKET &&
             dup3(fds[ADOPT_REPORTS], HELPER_SOCKET, O_CLOEXEC) < 0)
                 _exit(1);
-        decode_plan(fds[ADOPT_PLAN], park.order.plan_length);
+        park_decode_plan(init, fds[ADOPT_PLAN], park.order.plan_length);
         for (int i = 0; i < 3; i++)
                 if (dup3(fds[ADOPT_STREAMS + i], i, 0) < 0)
                         report_failure(init, STAGE_ORDER, errno);
@@ -328,6 +328,17 @@ void park_serve(void)
                         break;
         }
         become_guest();
+}
+
+void park_wait(void)
+{
+        once_wait(&park.init, fd_take(&park.socket));
+        set_environment(&park.init);
+}
+
+void park_execute(void)
+{
+        once_execute(&park.init);
 }
 
 static void put_words(int fd, const char **words, uint32_t count)

@@ -3,6 +3,7 @@
 #define PARK_PARK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* What an interpreter that poses is told: the guest that each copy of it will be. */
@@ -16,8 +17,19 @@ bool park_is_due(void);
 void park_begin(int socket);
 /* Stops it. Returns in each guest, confined, and never in the interpreter. */
 void park_serve(void);
+/* Stops it until it is told its program: it is the guest, confined before. */
+void park_wait(void);
+/* Has the guest executed after all, as it would have been without us; does not return. */
+void park_execute(void);
 /* A guest's arguments and environment, as a file to read; or -1. */
 int park_describe(void);
+
+struct init;
+void park_decode_plan(struct init *init, int plan_fd, uint64_t length);
+
+/* once.c */
+void once_wait(struct init *init, int socket);
+void once_execute(const struct init *init);
 
 /* stops.c: what the hooks ask. */
 /* Before a path is opened; true: the descriptor, or -1 with errno, is the answer. */

@@ -2,7 +2,9 @@
  * Where the interpreter is stopped. Three paths mean something to the library: the program's, at
  * which an interpreter stops that needs nothing else; PARK_PATH, at which a launcher stops it, and
  * from which it reads what the run is; and LAUNCHER_PATH, which holds the launcher's text for
- * interpreters that take it as a file. Whichever of the first two is opened first is the stop.
+ * interpreters that take it as a file. Whichever of the first two is opened first is the stop. An
+ * interpreter that is itself the guest stops at PARK_PATH alone; opening COLD_PATH has its program
+ * executed in the ordinary way.
  *
  * An interpreter that has to know that it was copied forks by itself, and is stopped there.
  */
@@ -15,12 +17,14 @@
 #include <unistd.h>
 
 #define PARK_PATH     "/sandbox/park"
+#define COLD_PATH     "/sandbox/cold"
 #define LAUNCHER_PATH "/sandbox/launcher"
 
 extern char **environ;
 
 static struct {
         char *program, *launcher, *forks, *poses; /* as the language file has it; or NULL */
+        bool is_once;                             /* this process is itself the guest */
         bool is_told;                             /* the guest has all that it is told by us */
 } stops;
 
@@ -35,9 +39,14 @@ static int open_launcher(void)
 
 bool stops_open(const char *path, int *ret_fd)
 {
-        if (!path || !stops.program || stops.is_told)
+        if (!path || !stops.program)
                 return false;
-        if (park_is_due() && strcmp(path, stops.program) == 0) {
+        if (stops.is_told) {
+                if (stops.is_once && strcmp(path, COLD_PATH) == 0)
+                        park_execute();
+                return false;
+        }
+        if (park_is_due() && !stops.is_once && strcmp(path, stops.program) == 0) {
                 park_serve();
                 return false; /* it is there now */
         }
@@ -49,7 +58,9 @@ bool stops_open(const char *path, int *ret_fd)
         }
         if (strcmp(path, PARK_PATH) != 0)
                 return false;
-        if (park_is_due())
+        if (park_is_due() && stops.is_once)
+                park_wait();
+        else if (park_is_due())
                 park_serve();
         stops.is_told = true;
         *ret_fd = park_describe();
@@ -96,12 +107,19 @@ static char *take_variable(const char *name)
 
 __attribute__((constructor)) static void begin(void)
 {
+        char *once;
+
         stops.program = take_variable(PARK_PROGRAM);
         if (!stops.program)
                 return;
         stops.launcher = take_variable(PARK_LAUNCHER);
         stops.forks = take_variable(PARK_FORKS);
         stops.poses = take_variable(PARK_POSES);
+        once = take_variable(PARK_ONCE);
+        stops.is_once = once != NULL;
+        mem_free(once);
+        if (stops.is_once)
+                (void)close(PARK_LIBRARY); /* it is loaded */
         mem_free(take_variable("LD_PRELOAD"));
         park_begin(PARK_SOCKET);
 }

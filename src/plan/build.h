@@ -66,6 +66,7 @@ struct plan_input {
 
 /* The interpreter that stands ready for a run. */
 struct plan_park {
+        const struct language_park *way; /* borrowed */
         struct strlist arguments; /* empty: there is none */
         struct strlist environment;
         const char *preload; /* modules that it loads, with commas between them; "": none */

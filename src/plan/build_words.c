@@ -106,7 +106,7 @@ static const char *meaning(const struct plan_input *input, struct plan_draft *dr
         case PLACEHOLDER_HEAP_MIB:
                 return mebibytes(draft, memory * input->language->heap_percent / 100);
         case PLACEHOLDER_LAUNCHER:
-                return input->language->park.launcher ? input->language->park.launcher : "";
+                return input->park && input->park->launcher ? input->park->launcher : "";
         default:
                 return ""; /* a list of words: it stands alone */
         }
@@ -232,6 +232,7 @@ int words_add_park(const struct plan_input *input, struct plan_draft *draft)
 
         if (!input->park)
                 return 0;
+        park->way = input->park;
         park->program = words_placed(input, draft, input->source_place, input->file);
         park->preload = preload(input, draft);
         if (!park->program || !park->preload ||

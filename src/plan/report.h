@@ -87,6 +87,18 @@ struct adopt_end {
         uint64_t cpu_user_us, cpu_system_us, memory_peak;
 };
 
+/* To the keeper of a guest that waits: what its program is. Descriptors of the plan, then of its
+ * files. */
+enum { HAND_MAGIC = 0x6e786273, HAND_FIXED_FDS = 1 };
+
+struct hand {
+        uint32_t magic;
+        uint32_t fd_count;
+        uint64_t plan_length;
+        uint32_t empty_stdin;
+        uint32_t reserved;
+};
+
 /* What the library in a parked interpreter finds in its environment: the program's path, at which
  * it stops, and, where the language file has them, the launcher's text, whether the interpreter
  * forks itself, and whether it is told that it were the guest already. */
@@ -94,10 +106,13 @@ struct adopt_end {
 #define PARK_LAUNCHER "SANDBOX_PARK_LAUNCHER"
 #define PARK_FORKS    "SANDBOX_PARK_FORKS"
 #define PARK_POSES    "SANDBOX_PARK_POSES"
+/* Whether the interpreter is itself the guest of the one run that comes. */
+#define PARK_ONCE "SANDBOX_PARK_ONCE"
 /* For the launcher: names of modules to load, with commas between them. */
 #define PARK_PRELOAD "SANDBOX_PRELOAD"
-/* It is asked for guests on this descriptor. */
-enum { PARK_MAGIC = 0x70786273, PARK_SOCKET = 200 };
+/* It is asked for guests on this descriptor. Inside a container, the next one holds the library. */
+enum { PARK_MAGIC = 0x70786273, PARK_SOCKET = 200, PARK_LIBRARY };
+#define PARK_LIBRARY_PATH "/proc/self/fd/201"
 
 /* From the parked interpreter, once it waits. */
 struct parked {
@@ -115,13 +130,15 @@ enum report_kind {
         REPORT_EXITED, /* the program ended: wait_status, usage */
         REPORT_GONE,   /* every process of the run is dead */
         REPORT_NESTED, /* the nest is ready for a run */
+        REPORT_WAITING, /* the guest, confined, waits for its program */
 };
 
 enum {
         REPORT_MAGIC = 0x72786273,
         REPORT_DETAIL_MAX = 200,
         REPORT_PLACES_MAX = 2,
-        REPORT_RELAYS_MAX = 24
+        REPORT_RELAYS_MAX = 24,
+        REPORT_NAMESPACES = 7 /* NAMESPACE_COUNT */
 };
 
 struct report {
@@ -138,6 +155,21 @@ struct report {
         int32_t keeper_pid; /* as the host sees it; with REPORT_STARTED */
         uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;
         char detail[REPORT_DETAIL_MAX]; /* the path concerned, or empty */
+};
+
+/* From the keeper to a guest that waits: its run's report so far, and what a proof compares with.
+ * Descriptors for its report, of its plan; then of its files. */
+enum { GIVEN_MAGIC = 0x67786273, GIVEN_REPORTS = 0, GIVEN_PLAN, GIVEN_FIXED_FDS };
+
+struct given {
+        uint32_t magic;
+        uint32_t fd_count;
+        uint64_t plan_length;
+        uint32_t empty_stdin;
+        uint32_t change_uid;
+        uint64_t outer_namespaces[REPORT_NAMESPACES];
+        uint64_t outer_root[2];
+        struct report report;
 };
 
 #endif

@@ -1,0 +1,77 @@
+/* What nests.c, which gives nests out, and nests_builder.c, which makes and ends them, share. */
+#ifndef ENGINE_NESTS_STOCK_H
+#define ENGINE_NESTS_STOCK_H
+
+#include "engine/nests.h"
+
+#include <pthread.h>
+
+enum {
+        KINDS_MAX = 16,
+        PER_KIND_MAX = 16,
+        DOOMED_MAX = KINDS_MAX * (PER_KIND_MAX + 1),
+        ONCE_FAILURES_MAX = 3, /* one that never comes up is not tried at every run */
+};
+
+/* One kind of run, the nests that wait for it, and its interpreter. */
+struct stock {
+        struct nest_kind kind;
+        struct nest *idle[PER_KIND_MAX]; /* owned */
+        unsigned idle_count;
+        unsigned lent;     /* nests that runs have */
+        unsigned missing;  /* nests that are to be built */
+        struct park *park; /* owned, or NULL */
+        unsigned park_users;
+        bool wants_park; /* it is to be started */
+        bool is_building;
+        unsigned failures; /* of nests, one after the other */
+        uint64_t used_ns;  /* when a run last asked */
+};
+
+struct nests {
+        struct engine *engine;
+        void (*event)(void *context, const struct engine_event *event); /* or NULL */
+        void *event_context;
+        uint64_t started_ns;
+        unsigned per_kind;
+        uint64_t idle_ns;
+        uint64_t memory_most; /* of all interpreters together */
+        bool waits;           /* a run waits until there is one: for tests */
+        pthread_mutex_t lock;
+        pthread_cond_t changed, built;
+        pthread_t builder;
+        bool has_builder; /* guarded, as is all that follows */
+        bool ending;
+        struct stock stocks[KINDS_MAX];
+        unsigned stock_count;
+        struct doomed { /* what the builder is to end; both owned, one of them NULL */
+                struct nest *nest;
+                struct park *park;
+                const char *event;
+        } doomed[DOOMED_MAX];
+        unsigned doomed_count;
+        bool is_ending; /* one of them, without the lock */
+        struct engine_stats stats;
+};
+
+/* Words for what a slot is made of. */
+extern const char nests_container_slot[], nests_interpreter_slot[];
+
+/* nests_builder.c; all with the lock. */
+void *nests_builder_main(void *nests);
+bool nests_park_is_dead(const struct park *park);
+/* Ending takes a while: it is left to the builder, who lets go of the lock for it. */
+void nests_doom(struct nests *nests, struct nest *nest, struct park *park, const char *event);
+/* Everything that waits in a stock. */
+void nests_doom_stock(struct nests *nests, struct stock *stock);
+/* Guests that died while they waited; others are to take their places. */
+void nests_doom_dead(struct nests *nests, struct stock *stock);
+/* Ends all that is to be ended; the lock is let go for it. */
+void nests_end_doomed(struct nests *nests);
+/* The stock that was asked for longest ago, before `before_ns`, of those that nobody uses now; or
+ * NULL. */
+struct stock *nests_oldest_at_rest(struct nests *nests, uint64_t before_ns, bool with_park);
+/* Of all interpreters, in bytes. */
+uint64_t nests_memory(const struct nests *nests);
+
+#endif

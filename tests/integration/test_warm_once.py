@@ -1,0 +1,223 @@
+"""Interpreters that wait for one program each: what comes of it is what a cold start gives, and nobody sees another."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+
+import pytest
+
+from helpers.warm import Keeper, descendants
+
+# Programs by language; each is run warm and cold, with the same arguments, input and environment.
+PROGRAMS = {
+    "javascript": {
+        "hello": 'console.log("hello")',
+        "arguments": "console.log(process.argv, process.execArgv, process.argv0, process.execPath, process.title)",
+        "environment": "console.log(process.env); process.env.X = 'y'; console.log(require('child_process').execSync('env | sort') + '')",
+        "input": "console.log(require('fs').readFileSync(0, 'utf8').length)",
+        "input by events": "let n = 0; process.stdin.on('data', d => n += d.length).on('end', () => console.log(n))",
+        "commonjs": "console.log(require.main === module, __filename, __dirname, module.id, module.paths, typeof exports, this === exports)",
+        "module": "import fs from 'node:fs'; console.log(import.meta.url, import.meta.filename, typeof fs.readFileSync, typeof module, this)",
+        "await": "const x = await Promise.resolve(5); console.log(x); export default x",
+        "both": "const fs = require('fs'); const x = await 7; console.log(x, typeof fs.statSync)",
+        "uncaught": "function f(x) { throw new TypeError(x) }\nconsole.log('before')\nf('bad')",
+        "thrown later": "setTimeout(() => { throw new Error('late') }, 1)",
+        "rejected": "Promise.reject(new Error('nobody caught it'))",
+        "rejected in a module": "import 'node:fs'; await Promise.reject(new RangeError('x'))",
+        "syntax error": "console.log(1)\nconsole.log(",
+        "syntax error in a module": "import fs from 'fs';\nlet 1x;",
+        "no such module": "require('./nothing')",
+        "no such import": "import './nothing.js'",
+        "exit code": "process.on('exit', c => console.log('leaving', c)); process.exitCode = 7",
+        "exit": "console.log('a'); process.exit(3); console.log('b')",
+        "abort": "process.abort()",
+        "signal": "process.kill(process.pid, 'SIGTERM'); setTimeout(() => {}, 1000)",
+        "handler": "process.on('SIGUSR2', () => { console.log('got'); clearTimeout(t) }); const t = setTimeout(() => {}, 10000); process.kill(process.pid, 'SIGUSR2')",
+        "streams": "const fs = require('fs'); for (const n of [0, 1, 2]) { const s = fs.fstatSync(n); console.log(s.isFIFO(), s.isFile(), s.isCharacterDevice(), s.uid) }"
+                   "; console.log(process.stdout.isTTY, process.stdout.constructor.name, process.stdin.constructor.name)",
+        "much output": "process.stdout.write('x'.repeat(300000)); process.stderr.write('y'.repeat(1000)); process.exitCode = 1",
+        "identity": "const os = require('os'); console.log(process.pid > 1, process.getuid(), process.getgid(), process.umask(), process.cwd(), os.hostname(), os.homedir(), os.tmpdir())",
+        "worker": "const { Worker, isMainThread, workerData } = require('worker_threads'); if (isMainThread) new Worker(__filename, { workerData: 5 })"
+                  ".on('exit', c => console.log('ended', c)); else console.log('in it', workerData, process.argv.length)",
+        "fork": "const cp = require('child_process'); if (process.send) { process.send('hi'); process.disconnect() }"
+                " else cp.fork(__filename, ['z']).on('message', m => console.log(m)).on('exit', c => console.log(c))",
+        "spawn": "console.log(require('child_process').spawnSync('/bin/echo', ['child']).stdout + '')",
+        "file": "require('fs').writeFileSync('out.txt', 'kept')",
+        "descriptors": "console.log(require('fs').readdirSync('/proc/self/fd').length)",
+        "clock": "console.log(process.uptime() < 5, Date.now() > 1.7e12, performance.now() < 5000)",
+        "crypto": "const c = require('crypto'); console.log(c.createHash('sha256').update('').digest('hex'), c.randomBytes(8).length)",
+        "heap": "console.log(require('v8').getHeapStatistics().heap_size_limit)",
+        "globals": "console.log(Object.getOwnPropertyNames(globalThis).sort().join())",
+        "system": "console.log(require('fs').readdirSync('/').sort(), require('fs').readdirSync('/code'))",
+        "limits": "console.log(require('child_process').execSync('ulimit -a | grep -v cpu') + '')",
+        "shebang": "#!/usr/bin/env node\n'use strict'; console.log(this === module.exports)",
+        "unicode": "console.log('h\u00e9llo \u4e16\u754c \U0001f600'.length, process.argv[2])",
+        "zone": "console.log(new Date(0).getTimezoneOffset(), Intl.DateTimeFormat().resolvedOptions().timeZone, new Date(0).toLocaleString())",
+    },
+}
+FIELDS = ("status", "exit_code", "signal", "stdout", "stderr", "message", "files")
+# In an empty program there is nothing to compile and nothing to say.
+EMPTY = {"javascript": ""}
+HELLO = {"javascript": "console.log(6 * 7)"}
+STAYS = {"javascript": "console.log('here'); setTimeout(() => {}, 600000)"}
+
+
+@pytest.fixture(scope="module")
+def keeper(session_program, tmp_path_factory):
+    place = session_program.directory / "once"
+    place.mkdir(exist_ok=True)
+    session_program.own(place)
+    keeper = Keeper(session_program, place)
+    yield keeper
+    keeper.stop()
+
+
+def warm(keeper, code, *flags, language, **options):
+    return keeper.warm(code, *flags, language=language, wanted="once", **options)
+
+
+def comparable(value):
+    """Without numbers of processes, which differ in any two runs."""
+    return re.sub(r"node:\d+\)|#\d+: ", "", json.dumps(value))
+
+
+def differences(keeper, sandbox, language, code):
+    flags = ["--stdin", "/etc/passwd", "-e", "EXTRA=a 'b' c=d", "-e", "SPACE= ", "-t", "30s"]
+    arguments = ["--", "one two", "", "*", "h\u00e9"]
+    told = warm(keeper, code, *flags, language=language, after=arguments)
+    cold = sandbox.run_json("-l", language, *flags, "-c", code, *arguments)
+    return [(key, told[key], cold[key]) for key in FIELDS if comparable(told[key]) != comparable(cold[key])]
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_warm_and_cold_give_the_same(keeper, sandbox, language):
+    names = list(PROGRAMS[language])
+    # What differs for an ordinary user is the same for all programs: a few are enough.
+    names = names if sandbox.user == "root" else names[::5]
+    found = {name: differences(keeper, sandbox, language, PROGRAMS[language][name]) for name in names}
+    assert not any(found.values()), {name: what for name, what in found.items() if what}
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_every_protection_of_a_cold_run_holds_in_a_warm_one(keeper, sandbox, language):
+    states = [{p["name"]: p["state"] for p in result["protections"]}
+              for result in (warm(keeper, HELLO[language], language=language), sandbox.run_json("-l", language, "-c", HELLO[language]))]
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_no_warm_starts_the_language_itself(keeper, language):
+    result = keeper.run(HELLO[language], "--no-warm", language=language)
+    assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "none")
+
+
+# ---- one run never sees another ----
+
+TRACES = {
+    "a global": ("globalThis.left = 1; Array.prototype.left = 1", "console.log(globalThis.left, [].left)", "undefined undefined"),
+    "a patched module": ("require('fs').readFileSync = () => 'patched'", "console.log(require('fs').readFileSync('/etc/hostname', 'utf8') == 'patched')", "false"),
+    "the environment": ("process.env.LEFT = 1", "console.log(process.env.LEFT)", "undefined"),
+    "a file": ("for (const d of ['', '/tmp/', '/dev/shm/']) require('fs').writeFileSync(d + 'left', '')",
+               "console.log(['', '/tmp/', '/dev/shm/'].map(d => require('fs').existsSync(d + 'left')))", "[ false, false, false ]"),
+    "a process": ("require('child_process').spawn('sleep', ['60'], { detached: true, stdio: 'ignore' }).unref()",
+                  "console.log(require('fs').readdirSync('/proc').filter(n => n > 0).length)", "2"),
+    "the directory": ("process.chdir('/tmp'); process.umask(0)", "console.log(process.cwd(), process.umask())", "/workspace 18"),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_nothing_of_a_run_is_in_the_next(keeper, name):
+    before, after, expected = TRACES[name]
+    warm(keeper, before, "-t", "20s", language="javascript")
+    assert warm(keeper, after, language="javascript")["stdout"].strip() == expected
+
+
+@pytest.mark.parametrize("code", ["console.log(Math.random())", "console.log(crypto.randomUUID())"])
+def test_randomness_differs_between_runs(keeper, code):
+    assert len({warm(keeper, code, language="javascript")["stdout"] for _ in range(3)}) == 3
+
+
+def test_a_variable_that_changes_how_it_starts_is_for_an_executed_one(keeper):
+    for _ in range(2):
+        assert keeper.run("", "-e", "NODE_OPTIONS=--no-warnings", language="javascript")["metrics"]["warm"] == "none"
+
+
+def test_nothing_that_parks_is_left_in_it(keeper):
+    """No descriptor, variable or file of the hand-over; its library has no path of the host's."""
+    code = ("const fs = require('fs'); console.log(fs.readdirSync('/proc/self/fd').filter(n => n >= 200), Object.keys(process.env).filter(n => /SANDBOX|LD_/.test(n)),"
+            "fs.readFileSync('/proc/self/environ', 'latin1').includes('SANDBOX_PARK'), /sandbox-park/.test(fs.readFileSync('/proc/self/maps', 'latin1')), fs.existsSync('/sandbox'))")
+    assert warm(keeper, code, language="javascript")["stdout"] == "[] [] false false false\n"
+
+
+# ---- limits and figures ----
+
+def test_limits_hold(keeper):
+    flags = {"language": "javascript"}
+    assert warm(keeper, "setTimeout(() => {}, 60000)", "-t", "500ms", **flags)["status"] == "timeout"
+    assert warm(keeper, "for (;;);", "--cpu-time", "500ms", **flags)["status"] == "cpu_limit"
+    assert warm(keeper, "const a = []; for (;;) a.push(Buffer.alloc(1 << 20, 1))", "-m", "200M", **flags)["status"] == "memory_limit"
+    assert warm(keeper, "require('fs').writeFileSync('x', Buffer.alloc(9 << 20))", "--disk", "4M", **flags)["status"] == "disk_limit"
+
+
+def test_usage_is_this_programs_alone(keeper):
+    """What the interpreter took to start was not the program's time."""
+    result = warm(keeper, "", language="javascript")
+    cold = keeper.run("", "--no-warm", language="javascript")
+    assert 0 < result["cpu_time"] < cold["cpu_time"], (result["cpu_time"], cold["cpu_time"])
+    assert cold["memory_used"] / 2 < result["memory_used"] < 2 * cold["memory_used"]
+    assert result["metrics"]["processes_peak"] == cold["metrics"]["processes_peak"]
+
+
+# ---- death ----
+
+@pytest.fixture
+def own_keeper(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place)
+    yield keeper.warm_up(language="javascript", wanted="once")
+    keeper.stop()
+
+
+@pytest.mark.parametrize("who", ["interpreter", "helper"])
+def test_a_part_that_dies_while_it_waits_costs_no_run(own_keeper, who):
+    own_keeper.settle()
+    victims = [pid for pid, args in descendants(own_keeper.process.pid) if ("node" in args) == (who == "interpreter")]
+    assert victims
+    for pid in victims:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert own_keeper.run("console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
+    assert warm(own_keeper, "console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
+
+
+def test_a_part_that_answers_nothing_costs_no_run(own_keeper):
+    """Stopped, and so alive: whoever waits for it gives up."""
+    own_keeper.settle()
+    for pid, args in descendants(own_keeper.process.pid):
+        if "node" in args:
+            os.kill(pid, signal.SIGSTOP)
+    result = own_keeper.run("console.log(6 * 7)", language="javascript")
+    assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "none")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_command_that_ends_takes_its_run_along(own_keeper, sandbox, how):
+    own_keeper.settle()
+    running = sandbox.start("run", "-l", "javascript", "-c", STAYS["javascript"], env=own_keeper.env)
+    assert running.stdout.readline() == b"here\n"
+    running.send_signal(how)
+    running.communicate(timeout=20)
+    assert warm(own_keeper, "console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
+
+
+def test_a_killed_keeper_takes_its_runs_along(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place).warm_up(language="javascript", wanted="once")
+    keeper.settle()
+    running = sandbox.start("run", "-l", "javascript", "-c", STAYS["javascript"], env=keeper.env)
+    assert running.stdout.readline() == b"here\n"
+    keeper.process.kill()
+    keeper.stop()
+    running.communicate(timeout=20)
+    assert running.returncode == 125
+    assert keeper.run("console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
