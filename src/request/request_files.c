@@ -51,10 +51,14 @@ int request_add_file_fd(struct bundle *files, const char *path, int fd, struct e
 
 int request_set_entry(struct request *req, const char *path, struct error *err)
 {
-        const char *why = path ? bundle_refuse_path(path) : NULL;
-        char *copy = mem_strdup(path);
+        const char *why;
         char shown[256];
+        char *copy;
 
+        while (path && str_has_prefix(path, "./"))
+                path += 2; /* as one types it */
+        why = path ? bundle_refuse_path(path) : NULL;
+        copy = mem_strdup(path);
         if (why) {
                 mem_free(copy);
                 return error_set(err, SBX_EINVAL, "the entry '%s' %s",
