@@ -15,7 +15,7 @@ all: ## build the program and the library in build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-test: test-tools language-tools vm-tools client-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine
+test: test-tools language-tools vm-tools client-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine, wasm
 	@tools/run-tests
 
 test-unit: ## the unit tests alone
@@ -44,8 +44,8 @@ wasm: all ## build what the wasm backend runs (once, some minutes): engine, Pyth
 	@tools/bootstrap wasm
 	@tools/build-wasm
 
-test-wasm: test-tools wasm ## the wasm backend alone, with parts of CPython's own test suite
-	@tools/run-tests wasm
+test-wasm: test-tools wasm ## the wasm backend alone, with all of CPython's own tests that apply
+	@tools/run-tests wasm-all
 
 lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint
@@ -67,9 +67,10 @@ format: test-tools ## write the sources as .clang-format says
 fuzz: test-tools ## each fuzz target for FUZZ_SECONDS (60)
 	@tools/fuzz $(FUZZ_SECONDS)
 
-soak: test-tools all ## slow tests: kill -9 of the supervisor at random moments, 20,000 warm runs
+soak: test-tools wasm ## slow tests: kill -9 of the supervisor at random moments, 30,000 warm runs
 	@tools/soak
 	@tools/soak-warm
+	@tools/soak-warm 10000 wasm
 
 bench: all ## the overhead on this machine, beside other sandboxes
 	@tools/bootstrap bench || true

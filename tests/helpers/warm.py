@@ -1,7 +1,12 @@
 """A keeper for tests of warm starts."""
 
+import os
+import pathlib
+import re
 import subprocess
 import time
+
+ONE_NEST = (3, 10)  # Processes, and descriptors of the keeper's: one more may be ready than before.
 
 
 class Keeper:
@@ -49,12 +54,42 @@ class Keeper:
             seen.append(tuple(sorted(pid for pid, _ in descendants(self.process.pid))))
             time.sleep(0.02)
 
+    def weigh(self):
+        """Resident pages of the keeper and of each process that it keeps, and its descriptors."""
+        pids = [self.process.pid, *(pid for pid, _ in descendants(self.process.pid))]
+        return {pid: resident_pages(pid) for pid in pids}, len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def check_growth(self, code, *flags, runs=100, **options):
+        """Asserts that many runs leave nothing, and that whatever lives through them takes no more memory."""
+        for _ in range(20):
+            self.run(code, *flags, **options)
+        self.settle()
+        before, descriptors_before = self.weigh()
+        for _ in range(runs):
+            self.run(code, *flags, **options)
+        self.settle()
+        after, descriptors = self.weigh()
+        assert len(after) <= len(before) + ONE_NEST[0] and descriptors <= descriptors_before + ONE_NEST[1], (before, after)
+        stayed = before.keys() & after.keys()
+        assert self.process.pid in stayed
+        grown = sum(after[pid] - before[pid] for pid in stayed)
+        assert grown < runs, (before, after)  # less than a page a run
+
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(20)
         for stream in (self.process.stdout, self.process.stderr):
             stream.close()
+
+
+def resident_pages(pid):
+    """Exact, where statm is off by what each CPU has not told yet; none of a process that has ended."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return int(re.search(r"^Rss: +(\d+) kB", text, re.M)[1]) // 4
 
 
 def descendants(pid):

@@ -133,8 +133,15 @@ def test_a_program_finds_what_its_list_names(project, registry):
 def test_the_wasm_backend_takes_wheels_for_any_machine(project, registry):
     add_wheel(registry, "sample", "1.0", "answer = 42\n")
     project.list("sample==1.0\n")
-    result = project.run("import sample; print(sample.answer, sample.__file__)", "--backend", "wasm")
-    assert (result["status"], result["stdout"], result["backend"]) == ("ok", "42 /deps/sample.py\n", "wasm"), result
+    code = "import sample; print(sample.answer, sample.__file__)\ntry:\n    open('/deps/x', 'w')\nexcept OSError:\n    print('closed')"
+    for options in (["--backend", "wasm"], ["--fuel", "900000000"]):
+        result = project.run(code, *options)
+        assert (result["status"], result["stdout"], result["backend"]) == ("ok", "42 /deps/sample.py\nclosed\n", "wasm"), result
+    assert result["deps"]["cached"]
+    registries.add_source(registry, "native", "1.0", "def work():\n    return 1\n")
+    project.list("native==1.0\n")
+    refused = project.run("import native", "--backend", "wasm")
+    assert refused["status"] != "ok" and "native" in refused["deps"]["stderr"], refused
 
 
 def test_a_run_without_dependencies_says_so(sandbox):

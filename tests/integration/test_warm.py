@@ -3,7 +3,6 @@
 import concurrent.futures
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -263,36 +262,8 @@ def test_memory_that_a_run_left_is_not_the_next_ones(keeper):
     assert keeper.warm("pass")["memory_used"] < 40 << 20
 
 
-ONE_NEST = (3, 10)  # Processes, and descriptors of the keeper's: one more may be ready than before.
-
-
-def resident_pages(pid):
-    """Exact, where statm is off by what each CPU has not told yet; none of a process that has ended."""
-    try:
-        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return int(re.search(r"^Rss: +(\d+) kB", text, re.M)[1]) // 4
-
-
 def test_many_runs_leave_nothing_and_take_no_more_memory(own_keeper):
-    def weight():
-        pids = [own_keeper.process.pid, *(pid for pid, _ in descendants(own_keeper.process.pid))]
-        return {pid: resident_pages(pid) for pid in pids}, len(os.listdir(f"/proc/{own_keeper.process.pid}/fd"))
-
-    for _ in range(20):
-        own_keeper.run("print(1)")
-    own_keeper.settle()
-    before, descriptors_before = weight()
-    for _ in range(100):
-        own_keeper.run("print(1)")
-    own_keeper.settle()
-    after, descriptors = weight()
-    assert len(after) <= len(before) + ONE_NEST[0] and descriptors <= descriptors_before + ONE_NEST[1], (before, after)
-    stayed = before.keys() & after.keys()
-    assert own_keeper.process.pid in stayed
-    grown = sum(after[pid] - before[pid] for pid in stayed)
-    assert grown < 100, (before, after)  # less than a page a run
+    own_keeper.check_growth("print(1)")
 
 
 def test_figures_of_a_warm_run_are_possible(keeper):
