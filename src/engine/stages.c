@@ -163,6 +163,50 @@ static int check_size(const struct passage *passage, struct error *err)
         return 0;
 }
 
+/* Whether one of the policies is sealed; an engine whose requests are not trusted seals all. */
+static bool has_sealed_policy(const struct engine_order *order)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(order->layers); i++)
+                if (order->layers[i] && order->layers[i] != &policy_seal &&
+                    order->layers[i]->general.sealed)
+                        return true;
+        return false;
+}
+
+/* What a request asks for beside its policy is held to a seal as well. Dependencies have a network
+ * of their own; whether an engine for untrusted requests takes them is its front end's choice. */
+static int check_seal(const struct passage *passage, struct error *err)
+{
+        const struct policy_values *policy = &passage->policy;
+        const struct request *request = passage->order->request;
+        bool is_closed = has_sealed_policy(passage->order);
+        const struct {
+                bool is_wider;
+                const char *what;
+        } wishes[] = {
+                /* What lives on between turns is a program of the caller's own, which reads the
+                 * code of each turn before it hands it in. */
+                { request->trusted && request->turn_fd < 0 && policy->analysis_mode != ANALYSIS_OFF,
+                  "trusted: static analysis cannot be left out" },
+                { request->no_record && policy->records_mode != RECORDS_OFF,
+                  "no-record: the run cannot go without its record" },
+                { is_closed && passage->code->deps && policy->network_mode < NETWORK_ALLOWLIST,
+                  "deps: dependencies come over the network, which the ceiling does not allow" },
+                { is_closed && passage->code->registries.count > 0 &&
+                          policy->network_mode != NETWORK_HOST,
+                  "registry: where dependencies come from cannot be chosen" },
+        };
+
+        for (size_t i = 0; policy->sealed && i < ARRAY_SIZE(wishes); i++)
+                if (wishes[i].is_wider) {
+                        int r = error_set(err, SBX_EPOLICY, "%s", wishes[i].what);
+
+                        error_hint(err, "the policy is sealed: it can only be tightened");
+                        return r;
+                }
+        return 0;
+}
+
 int passage_policy(struct passage *passage, struct error *err)
 {
         const struct policy *layers[ENGINE_LAYERS_MAX + 1];
@@ -183,6 +227,8 @@ int passage_allow(struct passage *passage, struct error *err)
 
         if (r == 0)
                 r = engine_check_policy(&passage->policy, err);
+        if (r == 0)
+                r = check_seal(passage, err);
         if (r == 0)
                 r = resolve_paths(passage, err);
         if (r == 0)

@@ -200,6 +200,33 @@ def test_a_flag_cannot_widen_a_sealed_policy(sandbox, sealed, flags, error):
         f"sandbox: {error}", f"hint: the policy is sealed by {sealed}: it can only be tightened"]
 
 
+BESIDE_THE_POLICY = [
+    (["--trusted"], "trusted: static analysis cannot be left out"),
+    (["--no-record"], "no-record: the run cannot go without its record"),
+    (["--deps", "/nowhere/requirements.txt"],
+     "deps: dependencies come over the network, which the ceiling does not allow"),
+    (["--registry", "packages.example.org"], "registry: where dependencies come from cannot be chosen"),
+]
+
+
+@pytest.mark.parametrize("flags, error", BESIDE_THE_POLICY, ids=[row[0][0] for row in BESIDE_THE_POLICY])
+@pytest.mark.parametrize("seal", [["--policy", "strict", "--sealed"], None], ids=["option", "file"])
+def test_an_option_beside_the_policy_cannot_get_around_a_seal(sandbox, sealed, seal, flags, error):
+    outcome = sandbox.run(*(seal or ["--policy", sealed]), *flags, "-l", "python", "-c", "import subprocess; print(1)")
+    assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
+    assert outcome.error.splitlines() == [
+        f"sandbox: {error}", "hint: the policy is sealed: it can only be tightened"]
+
+
+@pytest.mark.parametrize("flags, text", [
+    (["--trusted"], "sealed: true\nanalysis: off\n"), (["--no-record"], "sealed: true\nrecords: off\n")],
+    ids=["--trusted", "--no-record"])
+def test_an_option_that_widens_nothing_is_taken_above_a_seal(sandbox, place, flags, text):
+    policy = sandbox.make_file(place / "open.yaml", text)
+    outcome = sandbox.run("--policy", str(policy), *flags, "-l", "shell", "-c", "echo ran")
+    assert (outcome.exit_code, outcome.stdout) == (0, b"ran\n"), outcome
+
+
 @pytest.mark.parametrize("flags", [
     ["--timeout", "5s"], ["--memory", "32"], ["--processes", "8"], ["--output-limit", "1K"], ["--network", "none"],
     ["--backend", "container"], ["--enforcement", "strict"], ["-e", "LC_ALL=C.UTF-8"]], ids=" ".join)
