@@ -15,7 +15,7 @@ all: ## build the program and the library in build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-test: test-tools language-tools vm-tools client-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine, wasm
+test: test-tools language-tools vm-tools client-tools engine-tools all ## every test: lint, unit, integration, languages, escape, Python package, sanitizers, virtual machine, wasm
 	@tools/run-tests
 
 test-unit: ## the unit tests alone
@@ -51,7 +51,7 @@ lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint
 
 # Where QEMU or a toolchain cannot be installed, the tests that need it are skipped and say so.
-.PHONY: test-tools language-tools vm-tools client-tools
+.PHONY: test-tools language-tools vm-tools client-tools engine-tools
 test-tools:
 	@tools/bootstrap build test
 language-tools:
@@ -60,6 +60,8 @@ vm-tools:
 	@tools/bootstrap vm || true
 client-tools:
 	@tools/bootstrap clients || true
+engine-tools:
+	@tools/bootstrap engines || true
 
 format: test-tools ## write the sources as .clang-format says
 	@find src include tools examples bench tests/unit tests/fuzz -name '*.[ch]' -exec clang-format -i {} +

@@ -11,6 +11,9 @@
  * the latter where it is asked about processes or threads too (a process can have one such
  * listener); and filter_sockets, which goes with them.
  *
+ * The main filter is written a second time, as the JSON that container engines take
+ * (seccomp_profile.h), from the very same calls.
+ *
  * The form: what is allowed is listed; the rest is ENOSYS; known dangers are EPERM; a foreign
  * architecture (32-bit or x32 calls from 64-bit code) ends the process, and is checked first.
  * Comparisons that allow are exact over 64 bits: a value with stray high bits is refused.
@@ -23,6 +26,7 @@
 #include <linux/filter.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +154,40 @@ static void must(int r, const char *what)
         }
 }
 
+/* The same rule for a container engine, within a string of C; its parts in the engine's words. */
+static FILE *profile;
+
+static const char *const comparisons[] = {
+        [SCMP_CMP_NE] = "SCMP_CMP_NE",
+        [SCMP_CMP_LT] = "SCMP_CMP_LT",
+        [SCMP_CMP_LE] = "SCMP_CMP_LE",
+        [SCMP_CMP_EQ] = "SCMP_CMP_EQ",
+        [SCMP_CMP_GE] = "SCMP_CMP_GE",
+        [SCMP_CMP_GT] = "SCMP_CMP_GT",
+        [SCMP_CMP_MASKED_EQ] = "SCMP_CMP_MASKED_EQ",
+};
+
+static void print_rule(uint32_t action, const char *name, unsigned count,
+                       const struct scmp_arg_cmp *args)
+{
+        bool allows = action == SCMP_ACT_ALLOW;
+
+        (void)fprintf(profile,
+                      "        \",{\\\"names\\\":[\\\"%s\\\"],\\\"action\\\":\\\"%s\\\"\"\n", name,
+                      allows ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO");
+        if (!allows)
+                (void)fprintf(profile, "        \",\\\"errnoRet\\\":%u\"\n", action & 0xffff);
+        (void)fprintf(profile, "        \",\\\"args\\\":[\"\n");
+        for (unsigned i = 0; i < count; i++)
+                (void)fprintf(
+                        profile,
+                        "        \"%s{\\\"index\\\":%u,\\\"value\\\":%llu,\\\"valueTwo\\\":%llu,"
+                        "\\\"op\\\":\\\"%s\\\"}\"\n",
+                        i ? "," : "", args[i].arg, (unsigned long long)args[i].datum_a,
+                        (unsigned long long)args[i].datum_b, comparisons[args[i].op]);
+        (void)fprintf(profile, "        \"]}\"\n");
+}
+
 static void add(scmp_filter_ctx ctx, uint32_t action, const char *name, unsigned count,
                 const struct scmp_arg_cmp *args)
 {
@@ -157,6 +195,8 @@ static void add(scmp_filter_ctx ctx, uint32_t action, const char *name, unsigned
 
         if (nr < 0)
                 return; /* this architecture does not have it */
+        if (profile)
+                print_rule(action, name, count, args);
         must(seccomp_rule_add_array(ctx, action, nr, count, args), name);
 }
 
@@ -369,13 +409,47 @@ static void print_filter(scmp_filter_ctx ctx, const char *name, FILE *out)
         (void)fprintf(out, "};\n");
 }
 
+/* The profile begins with what becomes of a call that no rule names. clone3 is such a one, and
+ * named nevertheless: an engine that does not know of another default than EPERM must not say that
+ * of it.
+ */
+static void begin_profile(const char *path)
+{
+        const char *const words[] = { "defaultAction", "SCMP_ACT_ERRNO", "architectures",
+                                      native_architecture() == AUDIT_ARCH_X86_64
+                                              ? "SCMP_ARCH_X86_64"
+                                              : "SCMP_ARCH_AARCH64" };
+
+        profile = fopen(path, "w");
+        if (!profile)
+                must(-errno, path);
+        (void)fprintf(profile,
+                      "/* Written by gen-seccomp; see tools/gen-seccomp.c. */\n"
+                      "static const char seccomp_profile[] =\n"
+                      "        \"{\\\"%s\\\":\\\"%s\\\",\\\"defaultErrnoRet\\\":%d,\"\n"
+                      "        \"\\\"%s\\\":[\\\"%s\\\"],\\\"syscalls\\\":[\"\n"
+                      "        "
+                      "\"{\\\"names\\\":[\\\"clone3\\\"],\\\"action\\\":\\\"SCMP_ACT_ERRNO\\\",\"\n"
+                      "        \"\\\"errnoRet\\\":%d,\\\"args\\\":[]}\"\n",
+                      words[0], words[1], ENOSYS, words[2], words[3], ENOSYS);
+}
+
+static void end_profile(void)
+{
+        (void)fprintf(profile, "        \"]}\";\n");
+        if (fclose(profile) != 0)
+                must(-errno, "profile");
+        profile = NULL;
+}
+
 int main(int argc, char **argv)
 {
         scmp_filter_ctx ctx = new_filter(SCMP_ACT_ERRNO(ENOSYS));
-        FILE *out = argc == 2 ? fopen(argv[1], "w") : NULL;
+        FILE *out = argc == 3 ? fopen(argv[1], "w") : NULL;
 
         if (!out)
-                must(-EINVAL, "usage: gen-seccomp OUTPUT");
+                must(-EINVAL, "usage: gen-seccomp OUTPUT PROFILE");
+        begin_profile(argv[2]);
         (void)fprintf(out, "/* Written by gen-seccomp; see tools/gen-seccomp.c. */\n");
         for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
                 add(ctx, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
@@ -385,6 +459,7 @@ int main(int argc, char **argv)
         add(ctx, SCMP_ACT_ERRNO(EPERM), "adjtimex", 0, NULL);
         add(ctx, SCMP_ACT_ERRNO(EPERM), "clock_adjtime", 0, NULL);
         add_conditional(ctx);
+        end_profile();
         print_filter(ctx, "filter_main", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);

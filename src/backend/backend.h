@@ -48,6 +48,8 @@ extern const struct backend backend_local;
  * namespaces, behind Landlock and seccomp alone. */
 extern const struct backend backend_wasm;
 extern const struct backend backend_wasm_bare;
+/* A container of a container engine's, over sandbox-docker. */
+extern const struct backend backend_docker;
 
 /* Starts a run: makes its control group, its pipes and the helper, and sends the order. On success
  * `run` is the caller's to run_close(). */

@@ -96,7 +96,8 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         int r;
 
         run_init(run);
-        run->kill_signal = plan->kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
+        run->kill_signal =
+                plan->kind == PLAN_CONTAINER && backend != &backend_docker ? SIGKILL : SIGINT;
         cgroup_name(host->site, host->number, name);
         memcpy(run->group.name, name, sizeof(name));
         /* The helper starts up on another CPU while the rest is prepared; it waits for the order.

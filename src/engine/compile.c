@@ -201,8 +201,9 @@ static void keep(struct passage *passage, const char *directory, const char *key
 int passage_compile(struct passage *passage, struct error *err)
 {
         const struct language_compile *build = build_of(passage);
-        const char *directory =
-                passage->order->request->no_cache ? NULL : passage->engine->cache_dir;
+        const char *directory = passage->order->request->no_cache || docker_is_wanted(passage)
+                                        ? NULL /* what an image's compiler made is that image's */
+                                        : passage->engine->cache_dir;
         char key[HASH_TEXT_MAX];
         int r;
 

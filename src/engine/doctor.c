@@ -3,6 +3,7 @@
  * to know whether a default run is possible. Nothing is guessed from versions or settings.
  */
 #include "engine/engine.h"
+#include "engine/docker.h"
 #include "engine/wasm.h"
 #include "backend/backend.h"
 #include "base/fd.h"
@@ -107,10 +108,15 @@ static json_t *describe_backend(const char *name, const struct result *strict)
                          text_or_null(available ? NULL : strict->hint));
 }
 
-static json_t *absent_backend(const char *name)
+/* Whether an engine listens; which images it has is a run's question. */
+static json_t *describe_docker(void)
 {
-        return json_pack("{s:s, s:b, s:s, s:n}", "name", name, "available", false, "reason",
-                         "not available in this build", "fix");
+        struct error err = { 0 };
+        bool available = docker_reach(&err) == 0;
+
+        return json_pack("{s:s, s:b, s:o, s:o}", "name", "docker", "available", available, "reason",
+                         text_or_null(available ? NULL : err.message), "fix",
+                         text_or_null(available ? NULL : err.hint));
 }
 
 /* The smallest module there is: a function "_start" that does nothing. */
@@ -176,7 +182,7 @@ static json_t *build(struct engine *engine, const struct result *strict,
         (void)json_array_append_new(backends, describe_backend("container", strict));
         (void)json_array_append_new(backends, describe_backend("local", local));
         (void)json_array_append_new(networks, describe_backend("dns, allowlist", asked));
-        (void)json_array_append_new(backends, absent_backend("docker"));
+        (void)json_array_append_new(backends, describe_docker());
         (void)json_array_append_new(backends, describe_wasm(engine));
         return json_pack(
                 "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",

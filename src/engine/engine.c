@@ -91,6 +91,8 @@ char *engine_find_helper(const char *name, const char *variable)
                 "../src/analysis",
                 "../wasm",
                 "../src/wasm",
+                "../docker",
+                "../src/docker",
                 "../libexec/sandbox",
         };
         const char *chosen = secure_getenv(variable);

@@ -6,6 +6,7 @@
 #include "engine/analysis.h"
 #include "engine/cache.h"
 #include "engine/deps.h"
+#include "engine/docker.h"
 #include "engine/engine.h"
 #include "engine/files.h"
 #include "engine/templating.h"
@@ -58,9 +59,10 @@ struct passage {
         struct history history; /* where to; its path is the engine's */
         struct running running; /* its entry among those that are going on */
         struct history_artifacts artifacts;
-        struct wasm_passage wasm; /* of a run on that backend */
-        bool wants_details;       /* somebody looks at I/O and network */
-        bool is_static;           /* the code is a program that needs no loader and no library */
+        struct wasm_passage wasm;     /* of a run on that backend */
+        struct docker_passage docker; /* the same */
+        bool wants_details;           /* somebody looks at I/O and network */
+        bool is_static; /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */

@@ -61,6 +61,7 @@ static void passage_done(struct passage *passage)
         fd_close(passage->program_fd);
         mem_free(passage->program_path);
         wasm_done(&passage->wasm);
+        docker_done(&passage->docker);
         templating_end(&passage->templating);
 }
 
@@ -135,6 +136,7 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
         history_artifacts_init(&passage->artifacts);
         deps_init(&passage->deps);
         wasm_init(&passage->wasm);
+        docker_init(&passage->docker);
         r = templating_begin(&passage->templating, engine, order, err);
         passage->order = &passage->templating.order;
         passage->code = passage->templating.code;

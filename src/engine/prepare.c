@@ -237,8 +237,9 @@ int passage_prepare(struct passage *passage, struct error *err)
         char name[128];
         int r = 0;
 
-        if (!passage->language->prepare.command[0] || !is_meant(passage))
-                return 0;
+        if (!passage->language->prepare.command[0] || docker_is_wanted(passage) ||
+            !is_meant(passage))
+                return 0; /* nothing to do, or an image's business */
         place = open_place(passage);
         if (place < 0 || name_folder(passage, name) < 0)
                 return 0;

@@ -277,11 +277,13 @@ static int take_code(struct passage *passage, struct error *err)
         return passage->program_fd < 0 ? error_set_errno(err, "keep the code") : 0;
 }
 
-/* A guest of the wasm backend brings its own interpreter, so the machine's is not looked for. */
+/* A guest of the wasm backend brings its own interpreter, an image of the docker backend its own
+ * tools: then the machine's is not looked for. */
 static int find_tool(struct passage *passage, struct error *err)
 {
-        if (passage_first_backend(passage) != BACKEND_WASM || !wasm_has_guest(passage->language) ||
-            passage->code->deps)
+        if (!docker_is_wanted(passage) &&
+            (passage_first_backend(passage) != BACKEND_WASM || !wasm_has_guest(passage->language) ||
+             passage->code->deps))
                 return language_find(passage->language, passage->engine->cache_dir, &passage->tool,
                                      err);
         passage->tool.path[0] = passage->tool.runtime[0] = passage->tool.version[0] = '\0';

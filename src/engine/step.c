@@ -154,6 +154,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .counts_workspace =
                         passage->backend->kind == PLAN_LOCAL && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
+                .is_elsewhere = docker_is_used(passage),
         };
         if (watch->turn_fd >= 0) {
                 /* The caller, who hears everything, tells the turns apart and cuts them. */
@@ -171,6 +172,8 @@ static int explain(const struct passage *passage, const struct run *run,
 
         if (r < 0)
                 return r;
+        if (run->has_failed && docker_is_used(passage))
+                return docker_failure(run, err);
         if (run->has_failed && !run->is_ready)
                 return backend_failure(&run->failed, !passage->engine->identity.user_namespace,
                                        err);
@@ -214,8 +217,8 @@ static struct helper *take_early(struct engine *engine, const struct plan *plan)
 static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
 {
         bool fits = engine_is_warm(passage->engine) && passage->backend->kind == PLAN_CONTAINER &&
-                    plan->network == PLAN_NETWORK_NONE && !plan->listener_port &&
-                    !plan->workspace[0] && !plan->best_effort;
+                    !docker_is_used(passage) && plan->network == PLAN_NETWORK_NONE &&
+                    !plan->listener_port && !plan->workspace[0] && !plan->best_effort;
 
         for (uint32_t i = 0; i < plan->mount_count && fits; i++)
                 fits = plan->mounts[i].kind == PLAN_MOUNT_SYSTEM ||
@@ -310,7 +313,7 @@ static int start_cold(struct passage *passage, struct attempt *attempt, struct p
         plan->adopts = plan->join_count = 0;
         passage->result->warm = "none";
         attempt->host.number = next_number(engine, &sweep);
-        attempt->host.early = take_early(engine, plan);
+        attempt->host.early = docker_is_used(passage) ? NULL : take_early(engine, plan);
         r = backend_start(passage->backend, &attempt->host, plan, &attempt->input, &attempt->run,
                           err);
         if (r < 0)
@@ -339,9 +342,12 @@ static int tell(struct passage *passage, const struct step_order *order, const s
 {
         int r;
 
+        if (docker_is_used(passage))
+                docker_settle(run);
         if (run->is_ready) {
                 passage->backend->describe(run, plan, passage->result);
-                limits_describe(passage, run, order->limits);
+                if (!docker_is_used(passage))
+                        limits_describe(passage, run, order->limits);
         }
         r = explain(passage, run, order->outcome, err);
         if (r == 0 && wasm_is_used(passage) && run->is_ready)
@@ -357,6 +363,18 @@ static bool is_our_failure(enum outcome outcome)
         return outcome == OUTCOME_REFUSED || outcome == OUTCOME_INTERNAL_ERROR;
 }
 
+/* Who starts the step. The groups of a container engine are its own. */
+static struct backend_host host_of(const struct passage *passage)
+{
+        static const struct cgroup_site nowhere = { .parent_fds = { -1, -1, -1, -1 } };
+
+        if (docker_is_used(passage))
+                return (struct backend_host){ .init_path = passage->docker.helper,
+                                              .site = &nowhere };
+        return (struct backend_host){ .init_path = passage->engine->init_path,
+                                      .site = &passage->engine->site };
+}
+
 static int start_and_watch(struct passage *passage, const struct step_order *order,
                            const struct step_files *files, struct plan_draft *draft,
                            struct error *err)
@@ -364,7 +382,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
         struct attempt attempt = {
-                .host = { .init_path = passage->engine->init_path, .site = &passage->engine->site },
+                .host = host_of(passage),
                 .input.group_limits = { group_memory(passage, limits), limits->processes,
                                         limits->cpus_milli },
                 .input.empty_stdin =
@@ -392,7 +410,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 order_monitor(passage, order, &watch);
                 watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
         }
-        watch.setup_ms = 0;
+        watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : 0;
         r = step_open_network(passage, plan, &watch.network, err);
         if (r == 0)
                 r = start_cold(passage, &attempt, plan, err);
@@ -414,7 +432,7 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
         struct step_files files = { 0 };
         struct plan_input input;
         struct plan_draft draft;
-        int r = limits_check(passage, order->limits, err);
+        int r = docker_is_used(passage) ? 0 : limits_check(passage, order->limits, err);
 
         if (r == 0 && passage->backend == &backend_local && passage->code->deps)
                 r = error_set(err, SBX_EREFUSED, "dependencies are for the container alone");
@@ -427,6 +445,8 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
                 return r;
         if (wasm_is_used(passage))
                 r = wasm_describe(passage, &input, &files, err);
+        if (docker_is_used(passage))
+                r = docker_describe(passage, order, &input, err);
         if (r == 0)
                 r = plan_build(&input, &draft, err);
         if (r < 0) {

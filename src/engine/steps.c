@@ -20,6 +20,7 @@ static const struct {
 } known_backends[] = {
         { BACKEND_CONTAINER, { &backend_container } },
         { BACKEND_LOCAL, { &backend_local } },
+        { BACKEND_DOCKER, { &backend_docker } },
         { BACKEND_WASM, { &backend_wasm, &backend_wasm_bare } },
 };
 
@@ -157,8 +158,14 @@ static int try_backend(struct passage *passage, const struct step_order *order,
                         return r;
                 r = SBX_EREFUSED;
         }
+        if (id == BACKEND_DOCKER) {
+                r = docker_check(passage, err);
+                if (r < 0)
+                        return r;
+                r = SBX_EREFUSED;
+        }
         /* The machine's own interpreter was not looked for where a guest was wanted. */
-        if (id != BACKEND_WASM && !passage->tool.path[0]) {
+        if (id != BACKEND_WASM && id != BACKEND_DOCKER && !passage->tool.path[0]) {
                 r = language_find(passage->language, passage->engine->cache_dir, &passage->tool,
                                   err);
                 if (r < 0)

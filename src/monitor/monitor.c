@@ -348,6 +348,14 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
         mem_free(watch.stdin_buffer);
         mem_free(watch.accounts);
         run->counted = cgroup_read(&run->group);
+        if (run->exited.counted.is_known)
+                run->counted = (struct cgroup_reading){
+                        .memory_peak = run->exited.memory_peak,
+                        .memory_kills = run->exited.counted.memory_kills,
+                        .cpu_us = run->exited.counted.cpu_us,
+                        .processes_peak = run->exited.counted.processes_peak,
+                        .fork_refusals = run->exited.counted.fork_refusals
+                };
         if (!run->is_ready && (run->has_failed || watch.verdict == OUTCOME_OK))
                 step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */
         else if (run->has_failed)

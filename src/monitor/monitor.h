@@ -75,6 +75,7 @@ struct monitor_order {
         size_t counted_count;
         uint64_t counted_before; /* what they held before the run */
         bool counts_workspace;   /* the run's own workspace is the host's too, and new */
+        bool is_elsewhere;       /* its processes are a container engine's: none to be summed */
         uint64_t started_ns;     /* when the step began */
         uint64_t setup_ms;       /* the program must be executed within; 0: the default */
         const char *proc_root;   /* local runs: "/proc" */

@@ -55,7 +55,10 @@ void sample_take(struct watch *watch, uint64_t now)
 {
         bool has_group = !watch->sums_memory && !watch->sums_processes &&
                          watch->run->group.dir_fds[CGROUP_CPUACCT] >= 0;
-        struct totals totals = has_group ? read_group(watch) : processes_sum(watch);
+        struct totals totals = { 0 };
+
+        if (!watch->order->is_elsewhere)
+                totals = has_group ? read_group(watch) : processes_sum(watch);
 
         /* What a guest used while it waited for its program. */
         if (!has_group)

@@ -129,8 +129,8 @@ void usage_look(struct watch *watch, const struct totals *totals, uint64_t now)
                 warn(watch, MONITOR_PROCESSES, totals->processes);
                 warn(watch, MONITOR_DISK, disk_used(watch));
         }
-        if (!order->listener.usage || now < watch->usage_ns)
-                return;
+        if (!order->listener.usage || now < watch->usage_ns || order->is_elsewhere)
+                return; /* nobody to tell, not yet, or nothing to be seen from here */
         tell(watch, totals, now);
         watch->usage_ns += interval * ns_per_ms;
         if (watch->usage_ns <= now) /* we were held up: samples do not pile up */

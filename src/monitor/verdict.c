@@ -84,7 +84,7 @@ static enum outcome blame(const struct watch *watch, uint64_t refusals)
         if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;
         if (step->signal == SIGXFSZ || watch->disk_was_over ||
-            disk_is_full(watch->run->workspace_fd))
+            watch->run->exited.counted.disk_is_full || disk_is_full(watch->run->workspace_fd))
                 return OUTCOME_DISK_LIMIT;
         return step->signal ? OUTCOME_SIGNALED : OUTCOME_FAILED;
 }

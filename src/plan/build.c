@@ -274,6 +274,7 @@ int plan_build(const struct plan_input *input, struct plan_draft *draft, struct 
         plan->kind = input->kind;
         plan->full_proc = input->language->full_proc;
         plan->group_name = "";
+        plan->docker = input->docker ? input->docker : "";
         plan->scratch = input->kind == PLAN_LOCAL ? input->scratch : "";
         plan->workspace = persistent ? input->policy->workspace : "";
         plan->directory = input->kind == PLAN_LOCAL && persistent

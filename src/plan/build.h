@@ -50,6 +50,7 @@ struct plan_input {
         uint32_t report_fd;                /* what a worker keeps, as in the plan; 0: none */
         const struct plan_mount *parts;    /* of a worker of ours, read-only; or NULL */
         size_t part_count;
+        const char *docker;  /* as in the plan, or NULL */
         bool self_contained; /* a program without a loader: sees no path of the system */
         const struct strlist *arguments;
         const char *scratch;  /* local: the directory that holds everything */

@@ -141,6 +141,13 @@ enum {
         REPORT_NAMESPACES = 7 /* NAMESPACE_COUNT */
 };
 
+/* What was counted where the supervisor cannot look itself. */
+struct report_counted {
+        uint32_t is_known;
+        uint32_t disk_is_full;
+        uint64_t cpu_us, memory_kills, processes_peak, fork_refusals;
+};
+
 struct report {
         uint32_t magic;
         uint32_t kind;
@@ -154,7 +161,9 @@ struct report {
         int32_t landlock_abi;
         int32_t keeper_pid; /* as the host sees it; with REPORT_STARTED */
         uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;
+        struct report_counted counted;  /* of a run in a container engine, with REPORT_EXITED */
         char detail[REPORT_DETAIL_MAX]; /* the path concerned, or empty */
+        char hint[REPORT_DETAIL_MAX];   /* STAGE_DOCKER: the remedy, or empty */
 };
 
 /* From the keeper to a guest that waits: its run's report so far, and what a proof compares with.

@@ -11,7 +11,8 @@ import time
 from helpers.confinement import SESSION_PREFIX
 from helpers.program import LIMIT_UIDS_FIRST, ORDINARY_UID
 
-PROGRAM_NAMES = ("sandbox", "sandbox-init", "sandbox-history", "sandbox-proxy", "sandbox-network")
+PROGRAM_NAMES = ("sandbox", "sandbox-init", "sandbox-history", "sandbox-proxy", "sandbox-network",
+                 "sandbox-docker")
 NAMESPACES = ("net", "pid", "mnt", "user", "ipc")
 FILE_PLACES = ("/tmp", "/dev/shm", "/var/tmp", "/run")
 CGROUP_PREFIX = "sandbox-run"

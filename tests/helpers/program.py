@@ -82,6 +82,13 @@ def wasm_parts():
     return None
 
 
+def docker_paths():
+    """What talks to container engines, and the first process of its containers, found likewise."""
+    names = ("sandbox-docker", "sandbox-inside")
+    return [path for name in names
+            for path in (program_path().with_name(name), program_path().parents[1] / "docker" / name) if path.exists()]
+
+
 def analyze_path():
     """The program of static analysis, found likewise; not there where the build has no grammars."""
     for candidate in (program_path().with_name("sandbox-analyze"),
@@ -169,7 +176,7 @@ class Program:
         place = self.directory / "bin"
         place.mkdir(mode=0o755)
         for source in (path, helper_path(), historian_path(), toml_path(), proxy_path(), network_path(),
-                       analyze_path(), mcp_path(), wasm_path()):
+                       analyze_path(), mcp_path(), wasm_path(), *docker_paths()):
             if source:
                 shutil.copy2(source, place / source.name)
                 (place / source.name).chmod(0o755)

@@ -95,11 +95,6 @@ def test_a_word_that_is_not_a_choice_is_refused(sandbox, marker, flags):
     refuse_run(sandbox, marker, *flags)
 
 
-@pytest.mark.parametrize("flags", [["--backend", "docker"]])
-def test_what_this_build_lacks_says_so(sandbox, marker, flags):
-    refuse_run(sandbox, marker, *flags, words=["not available in this build"])
-
-
 @pytest.mark.parametrize("name", ["cobol", "../python", "/bin/sh", "py thon", "python\n", "x" * 10240, "", "\x1b[31m",
                                   "python\t", ".", "..", "p" * 100_000], ids=lambda name: repr(name[:12]))
 def test_an_unknown_language_is_refused_with_the_list(sandbox, marker, name):

@@ -123,7 +123,8 @@ def test_what_a_killed_supervisor_left_is_told(sandbox, place):
 
 
 def test_a_fallback_is_told(sandbox, place):
-    outcome, events = log_of(sandbox, place, "--backend", "docker", "--fallback", "container", "-l", "shell", "-c", "true")
+    outcome, events = log_of(sandbox, place, "--backend", "docker", "--fallback", "container", "-l", "shell", "-c", "true",
+                             env={"DOCKER_HOST": "unix:///nowhere.sock"})
     told = only(events, "backend.fallback")
     assert len(told) == 1 and told[0]["sandbox.reason"].startswith("container instead: "), outcome
 

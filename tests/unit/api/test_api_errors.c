@@ -120,7 +120,7 @@ static void a_wrong_request_runs_nothing_and_says_why(void **state)
         } wrong[] = {
                 { "klingon", NULL, NULL, "klingon", SBX_ELANGUAGE },
                 { "", NULL, NULL, "", SBX_ELANGUAGE },
-                { "shell", "backend", "docker", "not available", SBX_EUNAVAILABLE },
+                { "shell", "backend", "docker", "docker", SBX_EUNAVAILABLE },
                 { "shell", "filesystem.workspace", "/proc", "cannot be handed in", SBX_EINVAL },
                 { "shell", "filesystem.workspace", "/nonexistent/deep", "/nonexistent/deep",
                   SBX_EINVAL },

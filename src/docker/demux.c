@@ -1,0 +1,112 @@
+#include "docker/demux.h"
+
+#include <string.h>
+
+void demux_init(struct demux *demux, const char secret[INSIDE_SECRET])
+{
+        memset(demux, 0, sizeof(*demux));
+        memcpy(demux->secret, secret, INSIDE_SECRET);
+}
+
+/* How many of the first bytes of the secret the held ones and the next one would be; the held ones
+ * are such a beginning. The usual answer of a search for one word. */
+static size_t longest_beginning(const char *secret, const unsigned char *bytes, size_t length)
+{
+        size_t skip = 0;
+
+        while (skip < length && memcmp(bytes + skip, secret, length - skip) != 0)
+                skip++;
+        return length - skip;
+}
+
+/* Bytes up to the record are passed on, from it on they are kept. */
+static void take_output(struct demux *demux, unsigned stream, const unsigned char *data,
+                        size_t length, demux_sink *sink, void *context)
+{
+        struct demux_output *output = &demux->outputs[stream];
+        size_t i = 0;
+
+        while (i < length && !output->has_ended) {
+                size_t kept;
+
+                if (output->held_length >= INSIDE_SECRET) {
+                        output->held[output->held_length++] = data[i++];
+                        output->has_ended = output->held_length == sizeof(output->held);
+                        continue;
+                }
+                if (output->held_length == 0) {
+                        const unsigned char *first =
+                                memchr(data + i, (unsigned char)demux->secret[0], length - i);
+                        size_t plain = first ? (size_t)(first - data) - i : length - i;
+
+                        if (plain > 0)
+                                sink(context, stream, data + i, plain);
+                        i += plain;
+                        if (!first)
+                                return;
+                }
+                output->held[output->held_length++] = data[i++];
+                kept = longest_beginning(demux->secret, output->held, output->held_length);
+                if (kept < output->held_length) {
+                        sink(context, stream, output->held, output->held_length - kept);
+                        memmove(output->held, output->held + output->held_length - kept, kept);
+                        output->held_length = kept;
+                }
+        }
+}
+
+static void take_head(struct demux *demux)
+{
+        const unsigned char *head = demux->head;
+
+        demux->stream = head[0];
+        demux->left = (uint32_t)head[4] << 24 | (uint32_t)head[5] << 16 | (uint32_t)head[6] << 8 |
+                      head[7];
+        demux->head_length = 0;
+        if ((head[0] != 1 && head[0] != 2) || head[1] || head[2] || head[3] ||
+            demux->left > DEMUX_FRAME_MAX)
+                demux->is_broken = true;
+}
+
+bool demux_feed(struct demux *demux, const void *data, size_t length, demux_sink *sink,
+                void *context)
+{
+        const unsigned char *bytes = data;
+
+        while (length > 0 && !demux->is_broken) {
+                size_t n;
+
+                if (demux->left == 0) {
+                        demux->head[demux->head_length++] = *bytes++;
+                        length--;
+                        if (demux->head_length == DEMUX_HEAD)
+                                take_head(demux);
+                        continue;
+                }
+                n = length < demux->left ? length : demux->left;
+                take_output(demux, demux->stream, bytes, n, sink, context);
+                demux->left -= (uint32_t)n;
+                bytes += n;
+                length -= n;
+        }
+        return !demux->is_broken;
+}
+
+const struct inside_end *demux_end(const struct demux *demux, struct inside_end *buffer)
+{
+        if (!demux->outputs[1].has_ended || !demux->outputs[2].has_ended)
+                return NULL;
+        memcpy(buffer, demux->outputs[2].held, sizeof(*buffer));
+        return buffer;
+}
+
+void demux_flush(struct demux *demux, demux_sink *sink, void *context)
+{
+        for (unsigned stream = 1; stream <= 2; stream++) {
+                struct demux_output *output = &demux->outputs[stream];
+
+                if (!output->has_ended && output->held_length > 0)
+                        sink(context, stream, output->held, output->held_length);
+                output->held_length = output->has_ended ? output->held_length : 0;
+        }
+}

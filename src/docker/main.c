@@ -1,0 +1,77 @@
+/* sandbox-docker: runs a plan in a container of an engine's; see run.h. */
+#include "docker/run.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static void receive_order(struct docker_run *run)
+{
+        int fds[ORDER_FDS_MAX];
+        struct order order;
+        size_t count = 0;
+        void *bytes, *arena;
+
+        if (message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX, &count) <=
+                    0 ||
+            order.magic != ORDER_MAGIC || count != order.fd_count || count < ORDER_FIXED_FDS ||
+            order.plan_length == 0 || order.plan_length > PLAN_BYTES_MAX)
+                _exit(1);
+        bytes = mmap(NULL, order.plan_length, PROT_READ, MAP_PRIVATE, fds[0], 0);
+        arena = mem_alloc(plan_arena_size(order.plan_length));
+        if (bytes == MAP_FAILED || !arena ||
+            plan_decode(bytes, order.plan_length, arena, plan_arena_size(order.plan_length),
+                        &run->plan))
+                _exit(1);
+        fd_close(fds[0]);
+        streams_init(&run->streams, fds + 1);
+        for (size_t i = ORDER_FIXED_FDS; i < count; i++)
+                run->file_fds[run->file_count++] = fds[i];
+}
+
+static void settle_signals(struct docker_run *run)
+{
+        sigset_t heard;
+
+        for (int number = 1; number < NSIG; number++)
+                (void)signal(number, SIG_DFL); /* what the caller ignores, we hear */
+        (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
+        sigemptyset(&heard);
+        (void)sigprocmask(SIG_SETMASK, &heard, NULL);
+        sigaddset(&heard, SIGTERM);
+        sigaddset(&heard, SIGINT);
+        (void)sigprocmask(SIG_BLOCK, &heard, NULL);
+        run->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (run->signal_fd < 0)
+                _exit(1);
+}
+
+int main(int argc, char **argv)
+{
+        static struct docker_run run;
+        struct error err = { 0 };
+
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        (void)fcntl(HELPER_SOCKET, F_SETFD, FD_CLOEXEC);
+        (void)sys_close_range(HELPER_SOCKET + 1, ~0u);
+        (void)setsid();
+        settle_signals(&run);
+        receive_order(&run);
+        if (docker_order_read(run.plan.docker, &run.order, &err) < 0 ||
+            curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+                return 1;
+        docker_run(&run);
+        docker_order_done(&run.order);
+        curl_global_cleanup();
+        return 0;
+}

@@ -1,0 +1,281 @@
+"""Container engines of the tests' own: real daemons on private sockets and folders, and a fake one.
+
+Docker and Podman are started once per session and stopped by their process, with everything that is theirs. No
+registry is needed: the image is made from this machine's own files.
+"""
+
+import http.client
+import io
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import tempfile
+import threading
+
+from helpers.leftovers import wait_until
+
+IMAGE = "sandbox-run/test"
+GROUP = f"test-engine.{os.getpid()}"
+LANGUAGES = ("python", "shell", "perl", "lua", "awk", "sh")
+PROGRAMS = ("python3", "sh", "bash", "perl", "lua5.4", "gawk", "cat", "ls", "id", "env", "sleep", "true", "head", "rm", "mkdir",
+            "touch", "ln", "dd", "seq", "sort", "wc", "tr", "uname")
+SEARCHED = ("/usr/local/bin", "/usr/bin", "/bin")
+TREES = ("/usr/lib/python3.11", "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/locale/C.utf8")
+SKIPPED = ("__pycache__", "test", "dist-packages", "config-3.11-x86_64-linux-gnu", "ensurepip")
+
+
+class Connection(http.client.HTTPConnection):
+    """HTTP over a socket of this machine."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.socket_path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(self.socket_path)
+
+
+def _libraries(program):
+    lines = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout.splitlines()
+    return {word for line in lines for word in line.split() if word.startswith("/")}
+
+
+def machine_image(programs=PROGRAMS, trees=TREES):
+    """A tar of programs of this machine with the libraries that they need."""
+    found = [path for name in programs for place in SEARCHED[1:] if os.path.exists(path := f"{place}/{name}")]
+    files = set(found)
+    for path in found:
+        files |= _libraries(path)
+    for tree in trees:
+        for library in pathlib.Path(tree).rglob("*.so"):
+            files |= _libraries(str(library))
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for path in sorted(files):
+            tar.add(os.path.realpath(path), arcname=path.lstrip("/"))
+        for tree in trees:
+            tar.add(tree, arcname=tree.lstrip("/"),
+                    filter=lambda item: None if os.path.basename(item.name) in SKIPPED else item)
+    return out.getvalue()
+
+
+class Engine:
+    """A daemon that was started: its socket, and what can be asked of it without our program."""
+
+    def __init__(self, name, directory, process):
+        self.name, self.directory, self.process = name, directory, process
+        self.socket = directory / "engine.sock"
+        self.host = f"unix://{self.socket}"
+        self.env = {"DOCKER_HOST": self.host}
+
+    def call(self, method, path, body=None, kind="application/json"):
+        connection = Connection(self.socket)
+        data = json.dumps(body).encode() if kind == "application/json" and body is not None else body
+        connection.request(method, path, data, {"Content-Type": kind})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        if answer.status >= 400:
+            raise AssertionError(f"{method} {path}: {answer.status} {text[:300]}")
+        return json.loads(text) if text[:1] in (b"{", b"[") and b"\n{" not in text.strip() else text
+
+    def answers(self):
+        try:
+            return self.call("GET", "/_ping") is not None
+        except (OSError, http.client.HTTPException, AssertionError):
+            return False
+
+    def containers(self):
+        return [one["Id"] for one in self.call("GET", "/v1.41/containers/json?all=1")]
+
+    def volumes(self):
+        """Those that are a run's own; the one with our program stays."""
+        return [one["Name"] for one in self.call("GET", "/v1.41/volumes")["Volumes"] or []
+                if not one["Name"].startswith("sandbox-run-")]
+
+    def add_image(self, tar):
+        self.call("POST", f"/v1.41/images/create?fromSrc=-&repo={IMAGE}&tag=latest", tar, "application/x-tar")
+        for language in LANGUAGES:
+            self.call("POST", f"/v1.41/images/{IMAGE}:latest/tag?repo=sandbox-run/{language}&tag=latest")
+
+    def _processes(self):
+        """Those that work in the engine's folder: it lets some go on by themselves."""
+        words, found = str(self.directory).encode(), []
+        for place in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if words in place.read_bytes():
+                    found.append(int(place.parent.name))
+            except OSError:
+                pass  # It has ended meanwhile.
+        return found
+
+    def _is_quiet(self):
+        left = self._processes()
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # It has ended meanwhile.
+        return not left
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        wait_until(self._is_quiet, 30, f"{self.name} has ended")
+        shutil.rmtree(self.directory, ignore_errors=True)
+        _remove_groups()
+
+
+def _remove_groups():
+    """Engines leave the groups that held their containers' groups."""
+    for place, folders, _ in os.walk("/sys/fs/cgroup", topdown=False):
+        for name in folders:
+            if name in (GROUP, "libpod_parent"):
+                try:
+                    os.rmdir(f"{place}/{name}")
+                except OSError:
+                    pass  # Somebody else's lives in it.
+
+
+def _docker_command(directory):
+    return ["dockerd", "--data-root", directory / "data", "--exec-root", directory / "exec", "-p", directory / "pid",
+            "-H", f"unix://{directory}/engine.sock", "--iptables=false", "--bridge=none",
+            "--cgroup-parent", GROUP]
+
+
+def _podman_command(directory):
+    (directory / "storage.conf").write_text(f'[storage]\ndriver="overlay"\nrunroot="{directory}/run"\n'
+                                            f'graphroot="{directory}/data"\n')
+    (directory / "containers.conf").write_text('[engine]\nevents_logger="file"\ncgroup_manager="cgroupfs"\n'
+                                               f'tmp_dir="{directory}/tmp"\n')
+    # crun does not run on a machine with both versions of control groups; runc does.
+    return ["podman", "--runtime", shutil.which("runc", path="/usr/sbin:/usr/bin") or "runc", "system", "service", "-t", "0",
+            f"unix://{directory}/engine.sock"]
+
+
+COMMANDS = {"docker": _docker_command, "podman": _podman_command}
+
+
+def start_engine(name, tar):
+    """The engine; or, as text, why it cannot be had here."""
+    if os.geteuid() != 0:
+        return f"{name} is started as root"
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin"
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="engine-"))
+    directory.chmod(0o755)
+    command = COMMANDS[name](directory)
+    if not shutil.which(command[0], path=path):
+        shutil.rmtree(directory)
+        return f"{command[0]} is not installed"
+    env = {"PATH": path, "HOME": str(directory), "CONTAINERS_STORAGE_CONF": str(directory / "storage.conf"),
+           "CONTAINERS_CONF": str(directory / "containers.conf")}
+    with open(directory / "log", "wb") as log:
+        # Its mounts are its own, and go with its last process.
+        process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                                   cwd=directory, start_new_session=True)
+    engine = Engine(name, directory, process)
+    try:
+        wait_until(lambda: process.poll() is not None or engine.answers(), 60, f"{name} answers")
+        if process.poll() is not None:
+            reason = (directory / "log").read_text(errors="replace")[-400:]
+            engine.stop()
+            return f"{name} does not start: {reason}"
+        engine.socket.chmod(0o666)
+        engine.add_image(tar)
+    except BaseException:
+        engine.stop()
+        raise
+    return engine
+
+
+class FakeDaemon:
+    """A socket on which a function answers each connection: for what no real daemon does."""
+
+    def __init__(self, serve, closed=None):
+        self.closed = closed
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="fake-"))
+        self.directory.chmod(0o755)
+        self.path = self.directory / "engine.sock"
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.path.chmod(0o666)
+        self.listener.listen(16)
+        self.serve, self.open, self.requests = serve, [], []
+        self.env = {"DOCKER_HOST": f"unix://{self.path}", "DOCKER_CLIENT_TIMEOUT": "1"}
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.open.append(connection)
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection):
+        try:
+            while data := connection.recv(65536):
+                self.requests.append(data)
+                self.serve(self, connection, data)
+        except OSError:
+            pass  # The other side has gone, which some of the tests are about.
+        if self.closed:
+            self.closed(connection)
+
+    def cut(self):
+        """Ends all connections and takes no more."""
+        self.listener.close()
+        self.path.unlink(missing_ok=True)
+        for connection in self.open:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # It is closed already.
+
+    def end(self):
+        self.cut()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def reply(connection, status, body, *headers):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = [f"HTTP/1.1 {status} Answer", f"Content-Length: {len(data)}", *headers]
+    connection.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + data)
+
+
+def forward_to(engine):
+    """A fake that passes everything on to a real daemon, connection by connection."""
+    links = {}
+
+    def serve(_fake, connection, data):
+        if connection not in links:
+            links[connection] = other = socket.socket(socket.AF_UNIX)
+            other.connect(str(engine.socket))
+            threading.Thread(target=copy_back, args=(other, connection), daemon=True).start()
+        links[connection].sendall(data)
+
+    def copy_back(other, connection):
+        try:
+            while data := other.recv(65536):
+                connection.sendall(data)
+        except OSError:
+            pass  # One of both has been cut off.
+        other.close()
+
+    def closed(connection):
+        if connection in links:
+            links[connection].shutdown(socket.SHUT_RDWR)
+
+    return FakeDaemon(serve, closed)

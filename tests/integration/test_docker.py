@@ -1,0 +1,369 @@
+"""The docker backend on real daemons of Docker and Podman, and on one that misbehaves. See docs/DOCKER.md."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from helpers.engines import FakeDaemon, forward_to, machine_image, reply, start_engine
+from helpers import leftovers
+from helpers.leftovers import wait_until
+from helpers.program import make_program, remove_program
+
+BACKEND = ("--backend", "docker")
+# Where these cannot run everywhere else, they must on a machine that can.
+MUST_RUN = bool(os.environ.get("CI")) and os.geteuid() == 0
+
+
+@pytest.fixture(scope="session")
+def image_tar():
+    return machine_image()
+
+
+@pytest.fixture(scope="session", params=["docker", "podman"])
+def engine(request, image_tar, confined_session):
+    started = start_engine(request.param, image_tar)
+    if isinstance(started, str):
+        (pytest.fail if MUST_RUN else pytest.skip)(started)
+    yield started
+    try:
+        wait_until(lambda: not started.containers() and not started.volumes(), 30, f"nothing is left in {started.name}")
+    finally:
+        started.stop()
+
+
+@pytest.fixture
+def nothing_of_ours(engine):
+    """The test's own runs leave nothing; an engine's mounts and namespaces come and go as it likes."""
+    def left():
+        return [one for one in leftovers.snapshot() - before
+                if str(engine.directory) not in one and not one.startswith("namespace")]
+
+    before = leftovers.snapshot()
+    yield
+    try:
+        wait_until(lambda: not left(), 30)
+    except AssertionError:
+        pytest.fail(f"left behind: {left()}")
+
+
+@pytest.fixture(scope="module")
+def root():
+    program = make_program("root" if os.geteuid() == 0 else "user")
+    yield program
+    remove_program(program)
+
+
+def run(program, engine, *words, env=None, **more):
+    return program.run_json(*BACKEND, *words, env={**engine.env, **(env or {})}, **more)
+
+
+def python(program, engine, code, *words, **more):
+    return run(program, engine, "-l", "python", *words, "-c", code, **more)
+
+
+def by_name(result):
+    return {one["name"]: one for one in result["protections"]}
+
+
+# ---- what it does
+
+
+@pytest.mark.parametrize("user", ["root", "user"])
+def test_runs_for_root_and_for_whoever_may_open_the_socket(engine, user, nothing_of_ours):
+    program = make_program(user)
+    result = python(program, engine, "print(6 * 7); open('made.txt', 'w').write('x')")
+    remove_program(program)
+    assert (result["status"], result["stdout"], result["backend"]) == ("ok", "42\n", "docker"), result
+    assert result["files"]["created"] == ["made.txt"]
+
+
+LIMITS = {
+    "timeout": ("import time; print(1, flush=True); time.sleep(60)", ["-t", "1"]),
+    "cpu_limit": ("while True: pass", ["--cpu-time", "0.3"]),
+    "memory_limit": ("x = bytearray(300 << 20)", ["-m", "64"]),
+    "process_limit": ("import os\nfor _ in range(30): os.fork() or os._exit(os.pause() if hasattr(os, 'pause') else "
+                      "__import__('time').sleep(9) or 0)", ["--processes", "5"]),
+    "disk_limit": ("open('big', 'wb').write(bytes(9 << 20))", ["--disk", "1M"]),
+    "failed": ("raise SystemExit(3)", []),
+    "signaled": ("import os; os.kill(os.getpid(), 11)", []),
+    "ok": ("import sys; print(sys.stdin.read(), sys.argv[1:])", []),
+    "output_limit": ("while True: print('x' * 1000)", ["--output-limit", "1K", "--output-kill"]),
+}
+
+
+@pytest.mark.parametrize("status", LIMITS)
+def test_ends_as_in_the_container(engine, root, status):
+    """Status, exit code, sentence and violations are those of the container backend."""
+    code, words = LIMITS[status]
+    words = [*words, "--stdin", "-", "-l", "python", "-c", code, "--", "one", "two"]
+    results = [root.run_json("--backend", backend, *words, env=engine.env, input=b"given")
+               for backend in ("docker", "container")]
+    assert results[0]["status"] == status, results[0]
+    for key in ("status", "success", "exit_code", "signal", "message", "stdout_truncated", "violations", "_exit"):
+        assert results[0][key] == results[1][key], (key, results[0])
+    if status != "output_limit":
+        assert results[0]["stdout"] == results[1]["stdout"]
+    assert engine.containers() == []
+
+
+def test_says_what_holds_it(engine, root):
+    result = python(root, engine, "print(open('/proc/self/status').read())", "--processes", "9")
+    protections = by_name(result)
+    held = {name for name, one in protections.items() if one["state"] == "enforced"}
+    assert held >= {"mount_namespace", "pid_namespace", "network", "filesystem", "identity", "capabilities", "no_new_privs",
+                    "seccomp", "memory", "processes", "cpus", "disk", "open_files", "timeout", "output", "cpu_time"}
+    assert protections["landlock"]["state"] == "missing"
+    words = dict(line.split(":\t", 1) for line in result["stdout"].splitlines() if ":\t" in line)
+    assert (words["Seccomp"], words["NoNewPrivs"], words["CapBnd"]) == ("2", "1", "0" * 16)
+    assert words["Uid"].split() == ["65533"] * 4
+
+
+def test_a_program_sees_no_way_out(engine, root):
+    """A read-only root, no network, our filter's answers, a first process that cannot be touched."""
+    code = """
+import ctypes, errno, os, socket
+def answer(name, function):
+    try:
+        print(name, function() or "done")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*words):
+    if libc.syscall(*words) < 0:
+        raise OSError(ctypes.get_errno(), "")
+answer("root", lambda: open("/etc/new", "w") and None)
+answer("code", lambda: open("/code/new", "w") and None)
+answer("connect", lambda: socket.create_connection(("192.0.2.1", 80), 2) and None)
+answer("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1) and None)
+answer("mount", lambda: call(165, b"none", b"/tmp", b"tmpfs", 0, 0))
+answer("unshare", lambda: call(272, 0x10000000))
+answer("ptrace", lambda: call(101, 16, 1, 0, 0))
+answer("clone3", lambda: call(435, 0, 0))
+answer("memory", lambda: open("/proc/1/mem", "rb") and None)
+answer("words", lambda: os.listdir("/proc/1/fd") and None)
+answer("kill", lambda: os.kill(1, 9))
+answer("groups", lambda: open("/sys/fs/cgroup/memory/cgroup.procs", "w") and None)
+"""
+    result = python(root, engine, code)
+    told = dict(line.split() for line in result["stdout"].splitlines())
+    assert told == {"root": "EROFS", "code": "EACCES", "connect": "ENETUNREACH", "raw": "EPERM", "mount": "EPERM",
+                    "unshare": "EPERM", "ptrace": "EPERM", "clone3": "ENOSYS", "memory": "EACCES", "words": "EACCES",
+                    "kill": "done", "groups": told["groups"]}, result
+    assert told["groups"] in ("EROFS", "EACCES", "ENOENT", "EPERM")
+
+
+def test_input_files_go_in_and_new_ones_come_out(engine, root, tmp_path):
+    (tmp_path / "given.txt").write_text("given")
+    out = tmp_path / "out"
+    out.mkdir()
+    code = ("import os\nos.makedirs('a/b'); open('a/b/deep.txt', 'w').write(open('given.txt').read().upper())\n"
+            "os.symlink('/etc/passwd', 'link'); open('given.txt', 'a').write('!')")
+    result = python(root, engine, code, "--input-file", str(tmp_path / "given.txt"), "--collect", "**", "--collect-to", str(out))
+    assert result["status"] == "ok", result
+    assert (result["files"]["created"], result["files"]["modified"]) == (["a/b/deep.txt"], ["given.txt"]), result["files"]
+    assert (out / "a/b/deep.txt").read_text() == "GIVEN"
+    assert not (out / "link").exists()
+
+
+def test_a_volume_is_seen_where_it_was_asked_for(engine, root, tmp_path):
+    tmp_path.chmod(0o755)
+    (tmp_path / "data.txt").write_text("from the host")
+    result = python(root, engine, "print(open('/data/data.txt').read())\nopen('/data/new', 'w')", "--volume",
+                    f"{tmp_path}:/data:ro")
+    assert result["stdout"] == "from the host\n"
+    assert "Read-only file system" in result["stderr"]
+
+
+SAME = {
+    "shell": "echo hello; echo wrong >&2; exit 4",
+    "sh": "for i in 1 2 3; do echo $i; done | sort -r",
+    "perl": "print join(',', map { $_ * 2 } 1 .. 5), qq{\\n}; die qq{so\\n}",
+    "lua": "print(#arg, string.rep('x', 3))",
+    "awk": "BEGIN { print 6 * 7 }",
+}
+
+
+@pytest.mark.parametrize("language", SAME)
+def test_a_language_does_what_it_does_in_the_container(engine, root, language):
+    words = ["-l", language, "-c", SAME[language], "--", "one"]
+    results = [root.run_json("--backend", backend, *words, env=engine.env) for backend in ("docker", "container")]
+    for key in ("status", "exit_code", "stdout", "stderr", "message", "files"):
+        assert results[0][key] == results[1][key], (key, results[0])
+
+
+def test_output_comes_while_the_program_runs(engine, root):
+    with root.start("run", *BACKEND, "-l", "python", "-c", "print('first', flush=True); input(); print('last')", "--stdin", "-",
+                    env=engine.env, stdin=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"first\n"
+        process.stdin.write(b"go\n")
+        process.stdin.close()
+        assert process.stdout.read() == b"last\n"
+        assert process.wait() == 0
+
+
+def test_much_output_arrives_whole(engine, root):
+    code = "import sys, hashlib\ndata = bytes(range(256)) * 4096 * 8\nsys.stdout.buffer.write(data)\nsys.stdout.flush()"
+    outcome = root.run(*BACKEND, "-l", "python", "--output-limit", "64M", "-c", code, env=engine.env)
+    assert outcome.stdout == bytes(range(256)) * 4096 * 8
+
+
+# ---- how it ends
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_run_and_removes_the_container(engine, root, number, code, nothing_of_ours):
+    with root.start("run", *BACKEND, "-l", "python", "-c", "print(1, flush=True); import time; time.sleep(60)",
+                    env=engine.env) as process:
+        assert process.stdout.readline() == b"1\n"
+        process.send_signal(number)
+        assert process.wait(30) == code
+    assert engine.containers() == []
+
+
+def helpers_of(pid):
+    """The processes that the program started itself."""
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(word) for word in children.stdout.split()]
+
+
+def test_killed_at_any_moment_no_container_stays(engine, root, nothing_of_ours):
+    """Twenty moments: the program alone is killed, or its helper with it, and then the next run sweeps."""
+    moments = random.Random(8)
+    for turn in range(5):
+        processes = [root.start("run", *BACKEND, "-l", "python", "-c", "import time; time.sleep(60)", env=engine.env)
+                     for _ in range(4)]
+        for process in processes:
+            time.sleep(moments.random() / 3)  # The moment itself: nothing is waited for.
+            victims = [*(helpers_of(process.pid) if turn % 2 else []), process.pid]
+            for victim in victims:
+                try:
+                    os.kill(victim, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            process.communicate()
+
+    def swept():
+        """An engine that was told to make a container makes it, also for one who is dead by then."""
+        assert python(root, engine, "print(1)")["stdout"] == "1\n"
+        return engine.containers() == engine.volumes() == []
+
+    wait_until(swept, 60, "everything is gone")
+
+
+# ---- what can be wrong
+
+
+@pytest.fixture
+def fake():
+    made = []
+
+    def make(serve):
+        made.append(FakeDaemon(serve) if callable(serve) else serve)
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+
+
+def refused(root, env, *words):
+    outcome = root.run(*BACKEND, "-l", "python", *words, "-c", "print(1)", env=env)
+    assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
+    return outcome.error.splitlines()
+
+
+def test_no_daemon_is_said_with_the_remedy(root):
+    lines = refused(root, {"DOCKER_HOST": "unix:///nowhere.sock"})
+    assert lines[0] == "sandbox: docker: cannot connect to unix:///nowhere.sock: No such file or directory"
+    assert lines[1].startswith("hint: is the daemon running")
+
+
+def test_no_daemon_at_a_port(root):
+    assert "cannot connect to tcp://127.0.0.1:1: Connection refused" in refused(root, {"DOCKER_HOST": "tcp://127.0.0.1:1"})[0]
+
+
+@pytest.mark.parametrize("host", ["", "here", "ssh://host", "unix://relative", "tcp://", "tcp://a/b"])
+def test_a_host_that_is_none_is_refused(root, host):
+    if host:
+        assert f"cannot use '{host}' as a host" in refused(root, {"DOCKER_HOST": host})[0]
+
+
+@pytest.mark.parametrize("backend", ["container", "local"])
+def test_a_fallback_runs_and_says_so(root, backend):
+    words = ["--enforcement", "best-effort"] if backend == "local" else []
+    outcome = root.run("--output", "jsonl", *BACKEND, *words, "--fallback", backend, "-l", "python", "-c", "print(1)",
+                       env={"DOCKER_HOST": "unix:///nowhere.sock"})
+    events = outcome.events
+    assert events[-1]["result"]["backend"] == backend, outcome
+    assert events[-1]["result"]["stdout"] == "1\n"
+
+
+def test_an_image_that_is_missing(engine, root):
+    lines = refused(root, {**engine.env, "DOCKER_IMAGE": "no/such:image"})
+    assert lines[0] == "sandbox: docker: there is no image 'no/such:image'"
+    assert "sandbox images build python" in lines[1]
+
+
+def test_an_image_without_the_language(engine, root):
+    outcome = root.run(*BACKEND, "-l", "ruby", "-c", "puts 1", env={**engine.env, "DOCKER_IMAGE": "sandbox-run/test"})
+    assert "image 'sandbox-run/test' has no program for 'ruby'" in outcome.error
+    assert engine.containers() == []
+
+
+def ping(version):
+    return lambda fake, connection, data: reply(connection, 200, b"OK", f"Api-Version: {version}")
+
+
+TROUBLES = {
+    "garbage": (lambda fake, connection, data: connection.sendall(b"\0\xff\x01 what?\r\n" * 9), "gave no proper answer"),
+    "silence": (lambda fake, connection, data: None, "did not answer within 1 s"),
+    "closing": (lambda fake, connection, data: connection.close(), "gave no proper answer"),
+    "an old version": (ping("1.39"), "speaks version 1.39 of the API, and 1.40 is the oldest"),
+    "no version": (ping("new"), "names no version of the API"),
+    "an error": (lambda fake, connection, data: reply(connection, 500, {"message": "so\x07 sorry"}), "the daemon answered 500"),
+    "no JSON": (ping("1.41"), "gave no proper answer to 'GET /containers/json"),
+    "no end": (lambda fake, connection, data: [connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n"),
+                                               [connection.sendall(b"x" * 65536) for _ in range(400)]], "it is too long"),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_a_daemon_that_misbehaves_is_a_clear_error(root, fake, name, no_leftovers):
+    serve, words = TROUBLES[name]
+    lines = refused(root, fake(serve).env)
+    assert lines[0].startswith("sandbox: docker: ") and words in lines[0], lines
+
+
+@pytest.mark.parametrize("version, spoken", [("1.40", b"/v1.40/"), ("1.44", b"/v1.44/"), ("1.59", b"/v1.51/")])
+def test_the_newest_version_that_both_know_is_spoken(root, fake, version, spoken):
+    daemon = fake(ping(version))
+    refused(root, daemon.env)
+    assert spoken in daemon.requests[1]
+
+
+def test_a_daemon_that_dies_during_a_run_is_not_the_programs_failure(engine, root, fake):
+    daemon = fake(forward_to(engine))
+    env = {**daemon.env, "DOCKER_CLIENT_TIMEOUT": "20"}
+    with root.start("run", *BACKEND, "-l", "python", "-c", "print('x', flush=True); import time; time.sleep(60)",
+                    "--output", "jsonl", env=env) as process:
+        for line in process.stdout:
+            if json.loads(line)["event"] == "stdout":
+                break
+        daemon.cut()
+        last = json.loads(process.stdout.read().splitlines()[-1])["result"]
+        process.wait(30)
+    assert last["status"] == "internal_error", last
+    assert "went away during the run" in last["message"]
+    wait_until(lambda: engine.containers() == [], 30, "the container is gone")
+
+
+@pytest.mark.parametrize("words, why", [(["--network", "allowlist", "--allow", "a.test"], "no network modes"),
+                                        (["--workspace", "kept"], "keeps no workspace")])
+def test_what_it_cannot_do_is_refused(root, words, why):
+    lines = refused(root, {}, *words)
+    assert why in lines[0] and "--fallback container" in lines[1]
