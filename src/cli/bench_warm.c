@@ -44,6 +44,9 @@ static int prepare_request(struct bench *bench, const struct bench_row_kind *kin
                 return -1;
         if (kind->fuel && sbx_request_set(req, "limits.fuel", kind->fuel, failure) < 0)
                 return -1;
+        /* What a compiler makes is made each time, as it is bare. */
+        if (!kind->backend && sbx_request_set_no_cache(req, true, failure) < 0)
+                return -1;
         return sbx_request_set(req, "backend", kind->backend ? kind->backend : "container",
                                failure);
 }

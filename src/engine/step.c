@@ -212,8 +212,16 @@ static struct helper *take_early(struct engine *engine, const struct plan *plan)
         return NULL;
 }
 
-/* A run that brings nothing of the host's with it can be hatched in a nest. The parts of a worker
- * of ours are the same for all of its runs. */
+/* The parts of a worker of ours are the same for all of its runs, as is what a toolchain was
+ * readied with. */
+static bool is_shared(const struct passage *passage, const struct plan_mount *mount)
+{
+        return mount->kind == PLAN_MOUNT_SYSTEM || wasm_is_part(passage, mount) ||
+               (passage->is_prepared && mount->kind == PLAN_MOUNT_READ &&
+                str_equal(mount->source, passage->prepared_path));
+}
+
+/* A run that brings nothing of the host's with it can be hatched in a nest. */
 static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
 {
         bool fits = engine_is_warm(passage->engine) && passage->backend->kind == PLAN_CONTAINER &&
@@ -221,8 +229,7 @@ static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
                     !plan->listener_port && !plan->workspace[0] && !plan->best_effort;
 
         for (uint32_t i = 0; i < plan->mount_count && fits; i++)
-                fits = plan->mounts[i].kind == PLAN_MOUNT_SYSTEM ||
-                       wasm_is_part(passage, &plan->mounts[i]);
+                fits = is_shared(passage, &plan->mounts[i]);
         return fits;
 }
 

@@ -74,21 +74,25 @@ static void describe_deps(const struct passage *passage, const struct step_order
                 input->command = language->deps.compile;
 }
 
-/* How an interpreter may stand ready for this step: where it is run in the plain way. */
+/* How an interpreter, or a compiler, may stand ready for this step: where it is started in the
+ * plain way. */
 static const struct language_park *park_of(const struct passage *passage,
                                            const struct step_order *order)
 {
-        const struct language_park *park = &passage->language->park;
+        const struct language *language = passage->language;
+        bool compiles = order->build == &language->compile && !passage->deps.entry.path;
+        bool runs = order->step == PLAN_STEP_RUN && run_command(passage) == language->run;
+        const struct language_park *park = compiles ? &language->compile.park : &language->park;
         bool has_arguments = passage->order->request->arguments.count > 0;
         /* Whoever brings a copy is a process too, for a moment. */
         bool has_room = order->limits->processes >= 2;
-        bool plain = order->step == PLAN_STEP_RUN &&
-                     run_command(passage) == passage->language->run &&
-                     passage->backend == &backend_container && engine_is_warm(passage->engine);
 
-        if (!plain || !park->command[0] || !has_room || (park->no_args && has_arguments))
+        if ((!compiles && !runs) || passage->backend != &backend_container ||
+            !engine_is_warm(passage->engine) || passage->order->request->no_warm)
                 return NULL;
-        return passage->order->request->no_warm ? NULL : park;
+        if (!park->command[0] || !has_room || (park->no_args && has_arguments))
+                return NULL;
+        return park;
 }
 
 void step_describe(const struct passage *passage, const struct step_order *order,

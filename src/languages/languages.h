@@ -59,6 +59,20 @@ struct language_limits {
         uint64_t open_files;
 };
 
+/* How an interpreter is parked: see docs/WARM.md. */
+struct language_park {
+        const char *const *command; /* empty: it cannot be parked */
+        const char *launcher;       /* a program in the language, or NULL */
+        bool forks;                 /* the launcher forks, so that it knows that it was copied */
+        bool poses;                 /* it asks who it is when it starts, and never again */
+        bool no_args;               /* a run with arguments is executed */
+        const char *const *preload; /* modules that the launcher loads before it parks */
+        const char *const *env;     /* "K=V" for the parked interpreter alone */
+        const char *const *keeps;   /* variables that it reads when it starts */
+        const char *const *sets;    /* variables that it would read, which the launcher sets */
+        const char *const *cold;    /* beginnings of those with which it must be executed */
+};
+
 /* All lists are NULL-terminated; an absent list is an empty one, never NULL. */
 struct language_compile {
         const char *const *command; /* empty: there is no such step */
@@ -69,6 +83,7 @@ struct language_compile {
         struct language_limits limits; /* over those of the policy */
         /* Paths whose change makes a compiled program stale, beside the visible ones themselves. */
         const char *const *watch;
+        struct language_park park; /* how the compiler itself is kept warm */
 };
 
 /* A directory of sources instead of a single file. */
@@ -94,20 +109,6 @@ struct language_deps {
         const char *const *compile;      /* instead of the language's command; empty: as that */
         const char *const *mounts;       /* "K=V": folder K of {deps} is seen at V as well */
         const char *const *env;          /* "K=V" for compiler and program, over the language's */
-};
-
-/* How an interpreter is parked: see docs/WARM.md. */
-struct language_park {
-        const char *const *command; /* empty: it cannot be parked */
-        const char *launcher;       /* a program in the language, or NULL */
-        bool forks;                 /* the launcher forks, so that it knows that it was copied */
-        bool poses;                 /* it asks who it is when it starts, and never again */
-        bool no_args;               /* a run with arguments is executed */
-        const char *const *preload; /* modules that the launcher loads before it parks */
-        const char *const *env;     /* "K=V" for the parked interpreter alone */
-        const char *const *keeps;   /* variables that it reads when it starts */
-        const char *const *sets;    /* variables that it would read, which the launcher sets */
-        const char *const *cold;    /* beginnings of those with which it must be executed */
 };
 
 struct language {

@@ -39,6 +39,8 @@ static bool is_used(const struct language *language, const char *word)
                 language->deps.env,
                 language->park.command,
                 language->park.env,
+                compile->park.command,
+                compile->park.env,
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
@@ -49,6 +51,7 @@ static bool is_used(const struct language *language, const char *word)
 
 const char *language_contradiction(const struct language *language)
 {
+        const struct language_compile *compile = &language->compile;
         bool has_tool = language->candidates[0] != NULL;
         bool is_compiled = language->compile.command[0] != NULL;
         bool is_built = is_compiled || language->project.compile.command[0] != NULL;
@@ -68,9 +71,10 @@ const char *language_contradiction(const struct language *language)
                 return "{deps} is used, and 'deps' is missing";
         if (!language->heap_percent && is_used(language, "{heap_mib}"))
                 return "{heap_mib} is used, and 'heap' is missing";
-        if (!language->park.launcher && is_used(language, "{launcher}"))
+        if (!language->park.launcher && !compile->park.launcher && is_used(language, "{launcher}"))
                 return "{launcher} is used, and missing in 'park'";
-        if (language->park.command[0] && str_equal(language->warm, "none"))
+        if ((language->park.command[0] || compile->park.command[0]) &&
+            str_equal(language->warm, "none"))
                 return "'park' is given, and 'warm' says none";
         if (is_compiled && language->executable)
                 return "a compiled language's code is not executable";

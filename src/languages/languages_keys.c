@@ -249,6 +249,22 @@ static const struct language_key compile_limit_keys[] = LIMIT_KEYS(compile.limit
 static const struct language_key prepare_limit_keys[] = LIMIT_KEYS(prepare.limits);
 static const struct language_key project_limit_keys[] = LIMIT_KEYS(project.compile.limits);
 
+#define PARK_KEYS(place_)                                                                          \
+        {                                                                                          \
+                KEY("command", LIST, REQUIRED, place_.command, refuse_argument),                   \
+                        KEY("launcher", STRING, OPTIONAL, place_.launcher, NULL),                  \
+                        KEY("forks", FLAG, OPTIONAL, place_.forks, NULL),                          \
+                        KEY("poses", FLAG, OPTIONAL, place_.poses, NULL),                          \
+                        KEY("no_args", FLAG, OPTIONAL, place_.no_args, NULL),                      \
+                        KEY("preload", LIST, OPTIONAL, place_.preload, refuse_empty),              \
+                        KEY("env", ENV, OPTIONAL, place_.env, refuse_variable),                    \
+                        KEY("keeps", LIST, OPTIONAL, place_.keeps, refuse_variable),               \
+                        KEY("sets", LIST, OPTIONAL, place_.sets, refuse_variable),                 \
+                        KEY("cold", LIST, OPTIONAL, place_.cold, refuse_variable), END,            \
+        }
+
+static const struct language_key compile_park_keys[] = PARK_KEYS(compile.park);
+
 static const struct language_key compile_keys[] = {
         KEY("command", LIST, REQUIRED, compile.command, refuse_argument),
         KEY("output", STRING, REQUIRED, compile.output, refuse_output),
@@ -256,6 +272,7 @@ static const struct language_key compile_keys[] = {
         KEY("watch", LIST, OPTIONAL, compile.watch, refuse_watched),
         KEY("env", ENV, OPTIONAL, compile.env, refuse_variable),
         MAPPING("limits", compile_limit_keys),
+        MAPPING("park", compile_park_keys),
         END,
 };
 
@@ -310,19 +327,7 @@ static const struct language_key deps_keys[] = {
         END,
 };
 
-static const struct language_key park_keys[] = {
-        KEY("command", LIST, REQUIRED, park.command, refuse_argument),
-        KEY("launcher", STRING, OPTIONAL, park.launcher, NULL),
-        KEY("forks", FLAG, OPTIONAL, park.forks, NULL),
-        KEY("poses", FLAG, OPTIONAL, park.poses, NULL),
-        KEY("no_args", FLAG, OPTIONAL, park.no_args, NULL),
-        KEY("preload", LIST, OPTIONAL, park.preload, refuse_empty),
-        KEY("env", ENV, OPTIONAL, park.env, refuse_variable),
-        KEY("keeps", LIST, OPTIONAL, park.keeps, refuse_variable),
-        KEY("sets", LIST, OPTIONAL, park.sets, refuse_variable),
-        KEY("cold", LIST, OPTIONAL, park.cold, refuse_variable),
-        END,
-};
+static const struct language_key park_keys[] = PARK_KEYS(park);
 
 const struct language_key language_keys[] = {
         KEY("name", STRING, REQUIRED, name, refuse_name),

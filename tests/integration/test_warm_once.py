@@ -8,7 +8,14 @@ import signal
 
 import pytest
 
+from helpers import leftovers
 from helpers.warm import Keeper, descendants
+
+
+
+def _main(body):
+    return "import java.util.*;\npublic class Main {\n    public static void main(String[] args) throws Exception {\n        " + body + "\n    }\n}\n"
+
 
 # Programs by language; each is run warm and cold, with the same arguments, input and environment.
 PROGRAMS = {
@@ -56,20 +63,84 @@ PROGRAMS = {
         "unicode": "console.log('h\u00e9llo \u4e16\u754c \U0001f600'.length, process.argv[2])",
         "zone": "console.log(new Date(0).getTimezoneOffset(), Intl.DateTimeFormat().resolvedOptions().timeZone, new Date(0).toLocaleString())",
     },
+    # Each is compiled and run, which takes a while: a program has several questions.
+    "typescript": {
+        "what it is told": "import fs from 'node:fs';\nconst given: string[] = process.argv;\nconsole.log(given, process.env, fs.readFileSync(0, 'utf8').length, import.meta.url);\n"
+                           "enum Kind { A = 1, B }\nabstract class Shape<T> { constructor(private readonly side: T) {} get(): T { return this.side } }\n"
+                           "class Square extends Shape<number> {}\nconsole.log(Kind.B, new Square(3).get(), await Promise.resolve(5));\nfs.writeFileSync('out.txt', 'kept');",
+        "wrong types": "const x: number = 'a';\nlet y = x.nothing;\nfunction f(a: string) { return b }\nconsole.log(process.nothing, f(1))",
+        "is not TypeScript": "const = 5;\nlet x: = 3",
+        "uncaught": "function f(x: string): never { throw new TypeError(x) }\nconsole.log('before');\nf('bad')",
+        "its own globals": "declare global { interface Array<T> { left: T } }\nArray.prototype.left = 1;\nconsole.log([2].left, new Intl.NumberFormat('en').format(1e6));\nexport {}",
+    },
+    "java": {
+        "what it is told": _main("System.out.println(Arrays.toString(args) + new TreeMap<>(System.getenv()) + System.getProperty(\"user.dir\"));"
+                                 "for (String name : List.of(\"java.class.path\", \"sun.java.command\", \"user.home\", \"java.io.tmpdir\", \"file.encoding\"))"
+                                 "System.out.println(System.getProperty(name)); Scanner in = new Scanner(System.in); int n = 0;"
+                                 "while (in.hasNextLine()) { in.nextLine(); n++; } System.out.println(n); System.err.println(\"h\u00e9\");"
+                                 "System.out.println(Main.class.getClassLoader().getClass() + Thread.currentThread().getName() + new java.io.File(\"/\").list().length);"
+                                 "System.out.println(ProcessHandle.current().pid() > 1); java.nio.file.Files.writeString(java.nio.file.Path.of(\"out.txt\"), \"kept\");"),
+        "uncaught": _main("System.out.println(1); try { Integer.parseInt(\"x\"); } catch (Exception e) { throw new IllegalStateException(\"outer\", e); }"),
+        "uncaught below": "class Main { static void f(int n) { if (n == 0) throw new RuntimeException(\"deep\"); f(n - 1); }\n"
+                          "public static void main(String... args) { Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println(\"hook\")));\n"
+                          "new Thread(() -> { System.out.println(\"thread\"); }).start();\nf(3); } }",
+        "fails to begin": "class Main { static int x = Integer.parseInt(\"y\"); public static void main(String[] args) { } }",
+        "no main": "public class Empty { static void main() { } }",
+        "does not compile": "public class Broken {\n  int f() { return \"x\"; }\n  List<String> g;\n}",
+        "is not Java": "public class {",
+        "a package": "package a.b; interface Named { String name(); }\npublic class Thing implements Named { public String name() { return \"thing\"; }\n"
+                     "public static void main(String[] args) { System.out.println(new Thing().name() + Thing.class); System.exit(3); } }",
+        "several classes": "class A { } class Z { public static void main(String[] a) { System.out.println(\"Z\"); } } class B { public static void main(String[] a) { System.out.println(\"B\"); } }",
+    },
 }
+COMPILED = ["java", "typescript"]
 FIELDS = ("status", "exit_code", "signal", "stdout", "stderr", "message", "files")
-# In an empty program there is nothing to compile and nothing to say.
-EMPTY = {"javascript": ""}
-HELLO = {"javascript": "console.log(6 * 7)"}
+HELLO = {"javascript": "console.log(6 * 7)", "java": _main("System.out.println(6 * 7);"), "typescript": "const x: number = 6;\nconsole.log(x * 7)"}
 STAYS = {"javascript": "console.log('here'); setTimeout(() => {}, 600000)"}
 
 
-@pytest.fixture(scope="module")
-def keeper(session_program, tmp_path_factory):
-    place = session_program.directory / "once"
+class LoggedKeeper(Keeper):
+    """A keeper that tells what it makes, so that one can wait for it."""
+
+    def __init__(self, sandbox, place):
+        self.log = place / "keeper.jsonl"
+        self.log.unlink(missing_ok=True)
+        super().__init__(sandbox, place, "--log", str(self.log))
+
+    def waiting(self):
+        """How many interpreters wait now."""
+        events = [(line["event_name"], line["attributes"]["sandbox.slot"]) for line in map(json.loads, self.log.read_bytes().splitlines())]
+        return events.count(("slot.made", "interpreter")) - events.count(("slot.used", "interpreter"))
+
+    def wait(self, count):
+        leftovers.wait_until(lambda: self.waiting() >= count, 120, f"{count} interpreters that wait")
+
+
+def start(program, name):
+    place = program.directory / name
     place.mkdir(exist_ok=True)
-    session_program.own(place)
-    keeper = Keeper(session_program, place)
+    program.own(place)
+    return LoggedKeeper(program, place)
+
+
+@pytest.fixture(scope="module")
+def keeper(session_program):
+    keeper = start(session_program, "once")
+    yield keeper.warm_up(language="javascript", wanted="once")
+    keeper.stop()
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def language(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def of_language(session_program, language):
+    """A keeper for one language, whose program and, where there is one, compiler wait."""
+    keeper = start(session_program, f"once-{language}")
+    keeper.run(HELLO[language], "--no-cache", language=language)
+    keeper.wait(1 + (language in COMPILED))
     yield keeper
     keeper.stop()
 
@@ -84,33 +155,43 @@ def comparable(value):
 
 
 def differences(keeper, sandbox, language, code):
-    flags = ["--stdin", "/etc/passwd", "-e", "EXTRA=a 'b' c=d", "-e", "SPACE= ", "-t", "30s"]
+    flags = ["--no-cache", "--stdin", "/etc/passwd", "-e", "EXTRA=a 'b' c=d", "-e", "SPACE= ", "-t", "60s"]
     arguments = ["--", "one two", "", "*", "h\u00e9"]
-    told = warm(keeper, code, *flags, language=language, after=arguments)
+    keeper.wait(1 + (language in COMPILED))
+    told = keeper.run(code, *flags, language=language, after=arguments)
     cold = sandbox.run_json("-l", language, *flags, "-c", code, *arguments)
+    assert told["metrics"]["warm"] == "once", told
     return [(key, told[key], cold[key]) for key in FIELDS if comparable(told[key]) != comparable(cold[key])]
 
 
-@pytest.mark.parametrize("language", PROGRAMS)
-def test_warm_and_cold_give_the_same(keeper, sandbox, language):
+def test_warm_and_cold_give_the_same(of_language, sandbox, language):
     names = list(PROGRAMS[language])
     # What differs for an ordinary user is the same for all programs: a few are enough.
     names = names if sandbox.user == "root" else names[::5]
-    found = {name: differences(keeper, sandbox, language, PROGRAMS[language][name]) for name in names}
+    found = {name: differences(of_language, sandbox, language, PROGRAMS[language][name]) for name in names}
     assert not any(found.values()), {name: what for name, what in found.items() if what}
 
 
-@pytest.mark.parametrize("language", PROGRAMS)
-def test_every_protection_of_a_cold_run_holds_in_a_warm_one(keeper, sandbox, language):
-    states = [{p["name"]: p["state"] for p in result["protections"]}
-              for result in (warm(keeper, HELLO[language], language=language), sandbox.run_json("-l", language, "-c", HELLO[language]))]
+def test_every_protection_of_a_cold_run_holds_in_a_warm_one(of_language, sandbox, language):
+    of_language.wait(1 + (language in COMPILED))
+    results = of_language.run(HELLO[language], language=language), sandbox.run_json("-l", language, "-c", HELLO[language])
+    assert [result["metrics"]["warm"] for result in results] == ["once", "none"]
+    states = [{p["name"]: p["state"] for p in result["protections"]} for result in results]
     assert states[0] == states[1]
 
 
-@pytest.mark.parametrize("language", PROGRAMS)
-def test_no_warm_starts_the_language_itself(keeper, language):
-    result = keeper.run(HELLO[language], "--no-warm", language=language)
+def test_no_warm_starts_the_language_itself(of_language, language):
+    result = of_language.run(HELLO[language], "--no-warm", language=language)
     assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "none")
+
+
+def test_compiler_and_program_are_both_warm(of_language, place, language):
+    count = 1 + (language in COMPILED)
+    log = place / "run.jsonl"
+    of_language.wait(count)
+    result = of_language.run(HELLO[language], "--no-cache", "--log", str(log), language=language)
+    used = [line["attributes"]["sandbox.slot"] for line in map(json.loads, log.read_bytes().splitlines()) if line["event_name"] == "slot.used"]
+    assert (result["stdout"], used) == ("42\n", ["interpreter"] * count)
 
 
 # ---- one run never sees another ----
@@ -174,14 +255,15 @@ def test_usage_is_this_programs_alone(keeper):
 
 @pytest.fixture
 def own_keeper(sandbox, place, no_leftovers):
-    keeper = Keeper(sandbox, place)
-    yield keeper.warm_up(language="javascript", wanted="once")
+    keeper = LoggedKeeper(sandbox, place)
+    keeper.run("", language="javascript")
+    keeper.wait(1)
+    yield keeper
     keeper.stop()
 
 
 @pytest.mark.parametrize("who", ["interpreter", "helper"])
 def test_a_part_that_dies_while_it_waits_costs_no_run(own_keeper, who):
-    own_keeper.settle()
     victims = [pid for pid, args in descendants(own_keeper.process.pid) if ("node" in args) == (who == "interpreter")]
     assert victims
     for pid in victims:
@@ -193,7 +275,6 @@ def test_a_part_that_dies_while_it_waits_costs_no_run(own_keeper, who):
 
 def test_a_part_that_answers_nothing_costs_no_run(own_keeper):
     """Stopped, and so alive: whoever waits for it gives up."""
-    own_keeper.settle()
     for pid, args in descendants(own_keeper.process.pid):
         if "node" in args:
             os.kill(pid, signal.SIGSTOP)
@@ -203,7 +284,6 @@ def test_a_part_that_answers_nothing_costs_no_run(own_keeper):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_command_that_ends_takes_its_run_along(own_keeper, sandbox, how):
-    own_keeper.settle()
     running = sandbox.start("run", "-l", "javascript", "-c", STAYS["javascript"], env=own_keeper.env)
     assert running.stdout.readline() == b"here\n"
     running.send_signal(how)
@@ -212,8 +292,9 @@ def test_a_command_that_ends_takes_its_run_along(own_keeper, sandbox, how):
 
 
 def test_a_killed_keeper_takes_its_runs_along(sandbox, place, no_leftovers):
-    keeper = Keeper(sandbox, place).warm_up(language="javascript", wanted="once")
-    keeper.settle()
+    keeper = LoggedKeeper(sandbox, place)
+    keeper.run("", language="javascript")
+    keeper.wait(1)
     running = sandbox.start("run", "-l", "javascript", "-c", STAYS["javascript"], env=keeper.env)
     assert running.stdout.readline() == b"here\n"
     keeper.process.kill()
