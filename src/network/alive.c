@@ -22,11 +22,14 @@
 
 /* Connections within a minute, for each that may be there at once. */
 enum { MADE_FACTOR = 128, ENDING_MORE = 8 };
-enum { LOOK_MS = 20, LOOK_AT_MANY_MS = 100, MANY = 16, ENDS_AT_ONCE = 16 };
+enum { LOOK_MS = 20, LOOK_AT_MANY_MS = 100, MANY = 16, LOOK_OFTEN = 5, ENDS_AT_ONCE = 16 };
 
 static void look_again(struct network *network)
 {
         uint64_t ms = network->counted_count < MANY ? LOOK_MS : LOOK_AT_MANY_MS;
+
+        if (pace_is_limited(network))
+                ms /= LOOK_OFTEN;
 
         network_due(network, clock_now_ns() + ms * 1000000);
 }
@@ -96,8 +99,11 @@ static bool look_at(struct network *network, struct counted *one)
 
         if (!tcp_count(network->count_fd, &one->id, &received, &sent))
                 return false;
-        network->usage.rx_bytes += received - one->received;
-        network->usage.tx_bytes += sent - one->sent;
+        /* The kernel counts a segment that it sends again before it has sent it. */
+        if (received > one->received)
+                network->usage.rx_bytes += received - one->received;
+        if (sent > one->sent)
+                network->usage.tx_bytes += sent - one->sent;
         one->received = received;
         one->sent = sent;
         network_check_bytes(network);
@@ -165,6 +171,7 @@ void alive_look(struct network *network)
                 if (look_at(network, &network->counted[i]))
                         network->counted[kept++] = network->counted[i];
         network->counted_count = kept;
+        pace_look(network);
         if (network->counted_count > 0)
                 look_again(network);
 }
@@ -192,10 +199,11 @@ static bool is_counted(const struct network *network, const struct tcp_id *id)
         return false;
 }
 
-void alive_note(struct network *network, int fd, const struct sockaddr_storage *to)
+void alive_note(struct network *network, int fd, const struct sockaddr_storage *to, pid_t process,
+                int place)
 {
         struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET };
-        struct counted counted = { 0 };
+        struct counted counted = { .process = process, .place = place };
         bool is_known = tcp_identify(fd, to, &counted.id);
 
         if (is_known && is_counted(network, &counted.id))

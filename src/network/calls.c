@@ -191,11 +191,23 @@ static void disconnect(struct network *network, struct inquiry *inquiry)
         answer_made(network, inquiry, connect(inquiry->copy, &none, sizeof(none)));
 }
 
+/* Says what was refused, with the name that led there. */
+static void refuse_connect(struct network *network, const struct destination *to, const char *why)
+{
+        const char *name = decide_name_of(network, &to->address);
+        char text[ADDRESS_TEXT_MAX];
+
+        (void)address_text(&to->address, to->port, text);
+        if (name)
+                network_refuse(network, why, "connect %s (%s)", text, name);
+        else
+                network_refuse(network, why, "connect %s", text);
+}
+
 static void connect_stream(struct network *network, struct inquiry *inquiry)
 {
         struct destination to = { .family = inquiry->domain };
         bool is_own = is_guests_own(network, inquiry->copy);
-        char text[ADDRESS_TEXT_MAX];
         const char *why;
         int r = address_from_socket(&inquiry->name, inquiry->length, &to.address, &to.port);
 
@@ -207,13 +219,13 @@ static void connect_stream(struct network *network, struct inquiry *inquiry)
         }
         why = decide_connect(network, &to.address, to.port);
         if (why && is_own && address_is_loopback(&to.address)) {
-                connection_begin_own(network, inquiry->call, fd_take(&inquiry->copy),
-                                     &inquiry->name, inquiry->length, false);
+                connection_begin_own(network, inquiry->call, inquiry->process.pid,
+                                     fd_take(&inquiry->copy), &inquiry->name, inquiry->length,
+                                     false);
                 return;
         }
         if (why) {
-                network_refuse(network, why, "connect %s",
-                               address_text(&to.address, to.port, text));
+                refuse_connect(network, &to, why);
                 answer(network, inquiry, ENETUNREACH);
                 return;
         }
@@ -222,14 +234,14 @@ static void connect_stream(struct network *network, struct inquiry *inquiry)
         if (!is_own) {
                 inquiry->length =
                         address_to_socket(&to.address, to.port, to.family, &inquiry->name);
-                connection_begin_own(network, inquiry->call, fd_take(&inquiry->copy),
-                                     &inquiry->name, inquiry->length, true);
+                connection_begin_own(network, inquiry->call, inquiry->process.pid,
+                                     fd_take(&inquiry->copy), &inquiry->name, inquiry->length,
+                                     true);
                 return;
         }
         why = alive_refuses(network, &r);
         if (why) {
-                network_refuse(network, why, "connect %s",
-                               address_text(&to.address, to.port, text));
+                refuse_connect(network, &to, why);
                 answer(network, inquiry, r);
                 return;
         }

@@ -91,21 +91,6 @@ static void carry_options(int from, int to)
         carry_buffers(from, to);
 }
 
-/* What the guest sends is slowed to the limit by the kernel; the filter keeps the guest from
- * changing that. */
-static void set_pace(const struct network *network, int fd)
-{
-        uint64_t pace = network->rate_max - network->rate_max / 8;
-
-        if (network->rate_max < NETWORK_RATE_NONE &&
-            setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof(pace)) < 0) {
-                uint32_t narrow = pace > UINT32_MAX ? UINT32_MAX : (uint32_t)pace;
-
-                /* Before Linux 4.20. */
-                (void)setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &narrow, sizeof(narrow));
-        }
-}
-
 /* ---- the way of one ---- */
 
 static void end_pending(struct network *network, struct pending *pending)
@@ -149,7 +134,7 @@ static void hand_over(struct network *network, struct pending *pending, int sys_
 
         /* One that was given before can be used once more, to another place that is allowed. */
         if (succeeded && pending->leads_out)
-                alive_note(network, pending->fd, &pending->name);
+                alive_note(network, pending->fd, &pending->name, pending->process, pending->place);
         if (succeeded && !pending->is_own && notify_is_valid(listener, pending->id)) {
                 poll_move(pending->thread, pending->process, pending->place, pending->replaced,
                           pending->fd);
@@ -242,7 +227,7 @@ void connection_begin(struct network *network, const struct notify_call *call, p
                 return;
         }
         carry_options(copy, pending->fd);
-        set_pace(network, pending->fd);
+        pace_begin(network, pending->fd);
         r = connect_now(pending);
         if (r == EINPROGRESS && waits)
                 wait_for(network, pending);
@@ -250,8 +235,9 @@ void connection_begin(struct network *network, const struct notify_call *call, p
                 hand_over(network, pending, r);
 }
 
-void connection_begin_own(struct network *network, const struct notify_call *call, int copy,
-                          const struct sockaddr_storage *name, socklen_t length, bool leads_out)
+void connection_begin_own(struct network *network, const struct notify_call *call, pid_t process,
+                          int copy, const struct sockaddr_storage *name, socklen_t length,
+                          bool leads_out)
 {
         struct pending *pending = new_pending(network, call);
         int flags = fcntl(copy, F_GETFL), r;
@@ -261,6 +247,7 @@ void connection_begin_own(struct network *network, const struct notify_call *cal
                 return;
         }
         pending->is_own = true;
+        pending->process = process;
         pending->leads_out = leads_out;
         pending->fd = copy;
         pending->name = *name;

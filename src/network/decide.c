@@ -87,12 +87,18 @@ const char *decide_name(const struct network *network, const char *name)
         return "the name is not allowed";
 }
 
+const char *decide_name_of(const struct network *network, const struct address *address)
+{
+        for (size_t i = network->given_count; i-- > 0;)
+                if (address_equal(&network->given[i].address, address))
+                        return network->given[i].name;
+        return NULL;
+}
+
 bool decide_is_known(const struct network *network, const struct address *address)
 {
-        for (size_t i = 0; i < network->given_count; i++)
-                if (address_equal(&network->given[i].address, address))
-                        return true;
-        return rules_have_narrow_address(&network->allow, address, 0, 0, false);
+        return decide_name_of(network, address) ||
+               rules_have_narrow_address(&network->allow, address, 0, 0, false);
 }
 
 static void forget(struct network *network, size_t index)

@@ -43,6 +43,8 @@ struct server {
 /* A connection whose bytes are counted. */
 struct counted {
         uint64_t number;
+        pid_t process; /* who made it, and its descriptor then */
+        int place;
         struct tcp_id id;
         uint64_t received, sent; /* so far */
         bool is_open;            /* in the guest; as it was when they were counted last */
@@ -60,8 +62,11 @@ struct network {
         bool resolve_all, connects;
         uint64_t connections_max, bytes_max;
         uint64_t rate_max;
-        uint64_t rate_bytes, rate_left; /* seen when it was looked at last; what may still go */
+        uint64_t rate_bytes; /* seen when it was looked at last */
+        int64_t rate_left;   /* what may still go; below nothing: what went too early */
         uint64_t rate_ns;
+        bool is_slowed;                 /* all connections are */
+        uint64_t window_ns, window_end; /* until when no more than how many bytes may go */
         uint64_t header_bytes; /* of datagrams: limits count them, so that empty ones are some */
         bool has_exceeded;
         struct network_usage usage, told;
@@ -108,8 +113,10 @@ void network_due(struct network *network, uint64_t ns);
 void network_refuse(struct network *network, const char *why, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* Tells where more bytes went over than may, or faster. */
+/* Tells where more bytes went over than may. */
 void network_check_bytes(struct network *network);
+/* A limit that ends the run was passed: says so, once. */
+void network_exceed(struct network *network, const char *what);
 /* Something was used: says so soon. */
 void network_used(struct network *network);
 
@@ -130,15 +137,18 @@ void connection_begin(struct network *network, const struct notify_call *call, p
                       int copy, const struct destination *to);
 /* Begins one on the guest's own descriptor: a socket of its namespace, or (`leads_out`) one that it
  * was given before. Takes `copy`. */
-void connection_begin_own(struct network *network, const struct notify_call *call, int copy,
-                          const struct sockaddr_storage *name, socklen_t length, bool leads_out);
+void connection_begin_own(struct network *network, const struct notify_call *call, pid_t process,
+                          int copy, const struct sockaddr_storage *name, socklen_t length,
+                          bool leads_out);
 void connections_expire(struct network *network, uint64_t now);
 void connections_done(struct network *network);
 
 /* alive.c: connections that were made. */
 /* Why there cannot be one more, and with which errno; or NULL. */
 const char *alive_refuses(struct network *network, int *ret_errno);
-void alive_note(struct network *network, int fd, const struct sockaddr_storage *to);
+/* The guest has it as `place` in `process`, or will have it. */
+void alive_note(struct network *network, int fd, const struct sockaddr_storage *to, pid_t process,
+                int place);
 void alive_look(struct network *network);
 void alive_end_ready(struct network *network, struct watched *self);
 void alive_done(struct network *network);
@@ -153,9 +163,22 @@ const char *decide_name(const struct network *network, const char *name);
 /* Takes out of an answer for an allowed name what must not be reached, and remembers the rest. An
  * answer that leads over a denied name is none. */
 void decide_answer(struct network *network, const char *name, struct dns_answer *answer);
+/* The name for which our resolver gave the address last; or NULL. */
+const char *decide_name_of(const struct network *network, const struct address *address);
 /* Whether a rule or our resolver ever named the address. */
 bool decide_is_known(const struct network *network, const struct address *address);
 void decide_done(struct network *network);
+
+/* pace.c: bytes a second. */
+bool pace_is_limited(const struct network *network);
+/* Whether more went than may: what can wait must. */
+bool pace_is_over(const struct network *network);
+/* Brings the balance up to date. */
+void pace_count(struct network *network);
+/* Has a new connection go as fast as it may now. */
+void pace_begin(const struct network *network, int fd);
+/* Slows all down, lets them go, or ends the run, by what was counted. */
+void pace_look(struct network *network);
 
 /* relay.c: UDP. */
 int relay_begin(struct network *network);

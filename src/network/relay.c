@@ -59,6 +59,14 @@ static void count(struct network *network, const struct door *door, uint64_t *di
         network_check_bytes(network);
 }
 
+/* A datagram for which it is too early gets lost, as on a narrow line. */
+static bool may_pass(struct network *network)
+{
+        if (pace_is_limited(network))
+                pace_count(network);
+        return !pace_is_over(network);
+}
+
 static void answer_ready(struct network *network, struct watched *self)
 {
         struct flow *flow = (struct flow *)self;
@@ -68,6 +76,8 @@ static void answer_ready(struct network *network, struct watched *self)
 
                 if (n < 0 || flow->door->expires_ns <= clock_now_ns())
                         return; /* nothing more, or nobody there: a datagram may get lost */
+                if (!may_pass(network))
+                        continue;
                 count(network, flow->door, &network->usage.rx_bytes, n);
                 flow->used_ns = clock_now_ns();
                 (void)sendto(flow->door->fd, network->datagram, (size_t)n,
@@ -156,6 +166,8 @@ static void door_ready(struct network *network, struct watched *self)
                 if (!flow)
                         continue;
                 flow->used_ns = clock_now_ns();
+                if (!may_pass(network))
+                        continue;
                 if (send(flow->fd, network->datagram, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n)
                         count(network, door, &network->usage.tx_bytes, n);
         }

@@ -15,8 +15,6 @@
 /* Events served in one go; then the supervisor is heard. */
 enum { SERVED_AT_ONCE = 16, TOLD_MS = 20 };
 
-static const uint64_t ns_per_s = 1000000000;
-
 int network_watch(struct network *network, int fd, uint32_t events, struct watched *watched)
 {
         struct epoll_event event = { .events = events, .data.ptr = watched };
@@ -53,39 +51,21 @@ void network_refuse(struct network *network, const char *why, const char *format
         network->guest.say(NETWORK_REFUSED, 0, NULL, what, why);
 }
 
-static void exceed(struct network *network, const char *what)
+void network_exceed(struct network *network, const char *what)
 {
+        if (network->has_exceeded)
+                return;
         network->has_exceeded = true;
         network_refuse(network, "the limit was reached", "%s", what);
         network->guest.say(NETWORK_EXCEEDED, 0, NULL, "", "");
-}
-
-/* A second's worth may go at once; it fills up again as time goes by. */
-static bool is_too_fast(struct network *network, uint64_t bytes)
-{
-        uint64_t now = clock_now_ns(), passed = now - network->rate_ns;
-        uint64_t moved = bytes - network->rate_bytes;
-        double left = (double)network->rate_left +
-                      (double)network->rate_max * (double)passed / (double)ns_per_s;
-
-        if (left > (double)network->rate_max)
-                left = (double)network->rate_max;
-        network->rate_ns = now;
-        network->rate_bytes = bytes;
-        network->rate_left = left > (double)moved ? (uint64_t)(left - (double)moved) : 0;
-        return (double)moved > left;
 }
 
 void network_check_bytes(struct network *network)
 {
         uint64_t bytes = network->usage.rx_bytes + network->usage.tx_bytes + network->header_bytes;
 
-        if (network->has_exceeded)
-                return;
         if (bytes > network->bytes_max)
-                exceed(network, "bytes in and out");
-        else if (is_too_fast(network, bytes))
-                exceed(network, "bytes a second");
+                network_exceed(network, "bytes in and out");
 }
 
 void network_used(struct network *network)
@@ -149,7 +129,8 @@ int network_new(const struct network_order *order, struct network **ret_network,
         network->connects = order->connects;
         network->connections_max = order->connections_max;
         network->bytes_max = order->bytes_max;
-        network->rate_max = network->rate_left = order->rate_max;
+        network->rate_max = order->rate_max;
+        network->rate_left = (int64_t)order->rate_max;
         network->rate_ns = clock_now_ns();
         network->timer.ready = timer_ready;
         network->alive.ready = alive_end_ready;

@@ -29,6 +29,7 @@ GOOD6 = "2001:db8:2::10"
 LINK6 = "fe80::203:113:10"  # On the wire alone: reached by who says through which interface.
 SILENT = "203.0.113.99"  # Routed to the second namespace, which does not answer.
 HOST, SERVER = "192.0.2.1", "192.0.2.2"
+ABSTRACT = "\0sbtest-network-host"  # The host listens there too, in the first namespace.
 HOST_PORT = 8999  # Something of the host's own listens here, on its loopback and on 192.0.2.1.
 
 ZONE = {
@@ -141,6 +142,12 @@ class Sink(socketserver.BaseRequestHandler):
             pass
 
 
+class Source(socketserver.BaseRequestHandler):
+    def handle(self):
+        while True:
+            self.request.sendall(bytes(65536))
+
+
 class Deaf(socketserver.BaseRequestHandler):
     """Takes nothing that is sent, until everything ends."""
 
@@ -185,7 +192,7 @@ def serve(log_path):
             setting.write_text("0")
     log = Log(log_path)
     servers = [serve_tcp(80, Web, log), serve_tcp(7, Echo, log), serve_tcp(9, Sink, log),
-               serve_tcp(5, Deaf, log)]
+               serve_tcp(5, Deaf, log), serve_tcp(10, Source, log)]
     for target in [*(server.serve_forever for server in servers), Names(log).serve,
                    lambda: serve_udp(GOOD, log), lambda: serve_udp(OTHER, log)]:
         threading.Thread(target=target, daemon=True).start()
@@ -217,6 +224,9 @@ def hold(directory):
     resolver.write_text(f"nameserver {SERVER}\n")
     run("mount", "--bind", str(resolver), os.path.realpath("/etc/resolv.conf"))
     assert server.stdout.readline() == b"serving\n"
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind(ABSTRACT)
+    abstract.listen()
     own = serve_tcp(HOST_PORT, Echo, Log(log))
     threading.Thread(target=own.serve_forever, daemon=True).start()
     print("ready", flush=True)

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from helpers.network_world import GOOD, GOOD6, HOST_PORT, LINK6, METADATA, OTHER, PRELUDE, PRIVATE, SILENT, printed, run_python as run
+from helpers.network_world import ABSTRACT, GOOD, GOOD6, HOST_PORT, LINK6, METADATA, OTHER, PRELUDE, PRIVATE, SILENT, printed, run_python as run
 from helpers.program import SLOWNESS, network_path
 
 SOURCE = pathlib.Path(__file__).parent / "network/attack.c"
@@ -50,6 +50,32 @@ def test_interface_that_nobody_allowed(world, sandbox):
         """, "--allow", GOOD6, "--allow", LINK6)
     assert printed(result) == [str(["EINVAL"] * 8)] * 2
     assert f"tcp {LINK6} 80" not in " ".join(world.seen()[before:])
+
+
+def test_unix_sockets_of_the_host(world, sandbox, place):
+    """By path and by abstract name. Who is not in a sandbox reaches both."""
+    path = str(place / "host.socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        os.chmod(path, 0o777)
+        code = PRELUDE + textwrap.dedent(f"""
+            for name in ({path!r}, {ABSTRACT!r}):
+                s = socket.socket(socket.AF_UNIX); print(attempt(lambda: s.connect(name)))
+            """)
+        outside = subprocess.run([*world.words(sandbox), "python3", "-c", code], capture_output=True, text=True, check=True)
+        result = world.python(sandbox, code, *RULES)
+    assert outside.stdout.split() == ["None", "None"]
+    assert printed(result) == ["ENOENT", "ECONNREFUSED"]
+
+
+def test_sockets_that_the_caller_has_open(world, sandbox):
+    """What leads out of the caller's own descriptors is not inherited."""
+    with socket.socket() as one, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as two:
+        code = PRELUDE + f"print([attempt(lambda: os.fstat(fd)) for fd in {[one.fileno(), two.fileno()]}])"
+        with world.start(sandbox, "--json", *RULES, "-l", "python", "-c", code, pass_fds=[one.fileno(), two.fileno()]) as process:
+            result = json.loads(process.communicate(timeout=60)[0])
+    assert printed(result) == ["['EBADF', 'EBADF']"]
 
 
 def test_name_that_changes_its_answer(world, sandbox):
@@ -109,6 +135,34 @@ def broker_of(process):
     """The process that makes the connections of a run that was started."""
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return next(int(pid) for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sandbox-network\n")
+
+
+def descendants(pid):
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield int(child)
+            yield from descendants(child)
+
+
+def network_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/net")
+    except FileNotFoundError:  # It has ended, and nobody has waited for it yet.
+        return None
+
+
+def test_namespace_of_the_guest_holds_nothing_but_its_loopback(world, sandbox):
+    if os.geteuid() != 0:
+        pytest.skip("what another user's processes see is closed to us")
+    with world.start(sandbox, *RULES, "--stdin", "-", "-l", "python", "-c", "print('up', flush=True); input()",
+                     stdin=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"up\n"
+        here = network_of(process.pid)
+        others = [pid for pid in descendants(process.pid) if network_of(pid) not in (here, None)]
+        devices = {line.split(":")[0].strip() for pid in others
+                   for line in pathlib.Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]}
+        process.communicate(b"\n", timeout=60)
+    assert others and devices == {"lo"}
 
 
 def test_broker_has_no_more_rights_than_it_needs(world, sandbox):
