@@ -63,7 +63,7 @@ _sandbox_value() {
 
 _sandbox() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local commands="run check languages templates policy history top doctor bench keeper mcp help"
+        local commands="run check languages templates policy history top doctor bench keeper mcp images help"
         local run_options="--lang --code --file --entry --input-file --collect --collect-to --no-cache --deps --registry --stdin --languages --template --set --set-file --cases --jobs --check --rules --trusted
                 --timeout --cpu-time --memory --cpus --processes --disk --open-files --output-limit --output-kill
                 --fuel --network --allow-dns --allow --deny --volume --workspace --env --backend --fallback --enforcement
@@ -83,7 +83,7 @@ _sandbox() {
                 ;;
         languages) _sandbox_words "--json --languages --help -h" ;;
         templates) _sandbox_words "--json --help -h" ;;
-        doctor) _sandbox_words "--json --help -h" ;;
+        doctor) _sandbox_words "--json --clean --help -h" ;;
         bench) _sandbox_words "--runs --only --compare --raw --svg --check --json --help -h" ;;
         history)
                 if [[ $cur == -* ]]; then
@@ -98,6 +98,7 @@ _sandbox() {
         top) _sandbox_words "--interval --once --json --help -h" ;;
         keeper) _sandbox_words "--idle --slots --socket --languages --log --quiet --help -q -h" ;;
         mcp) _sandbox_words "--policy --sealed --languages --no-packages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
+        images) _sandbox_words "build list prune --base --no-packages --all --json --help -h" ;;
         help) _sandbox_words "$commands" ;;
         policy)
                 if [[ $cur == -* ]]; then

@@ -40,6 +40,7 @@ extern const struct command cmd_history;
 extern const struct command cmd_top;
 extern const struct command cmd_keeper;
 extern const struct command cmd_mcp;
+extern const struct command cmd_images;
 
 /* The name of the sub-command nearest to a misspelt word, or NULL. */
 const char *command_nearest(const char *word);

@@ -1,6 +1,7 @@
 /* `sandbox doctor`: what this machine can enforce, what it cannot, and the command that fixes it.
  */
 #include "cli/cli.h"
+#include "cli/program.h"
 #include "base/mem.h"
 
 #include <jansson.h>
@@ -9,6 +10,8 @@
 static const struct option doctor_options[] = {
         OPTION_HEADING("Options"),
         { "json", 0, NULL, false, false, "as JSON" },
+        { "clean", 0, NULL, false, false,
+          "instead, remove what killed runs left in the engine of the backend docker" },
         OPTION_HELP,
         OPTION_END,
 };
@@ -136,6 +139,8 @@ static int doctor_main(const struct cli *cli, const struct options *options, str
         char *text;
         int r = setup_refuse_words(options, err);
 
+        if (r == 0 && options_given(options, "clean"))
+                return program_execute("sandbox-docker", "docker", "doctor", options, err);
         if (r == 0)
                 r = setup_engine(NULL, false, &engine, err);
         if (r < 0)
@@ -160,7 +165,7 @@ static int doctor_main(const struct cli *cli, const struct options *options, str
 const struct command cmd_doctor = {
         .name = "doctor",
         .summary = "what this machine can enforce, what it cannot, and the command that fixes it",
-        .synopsis = "[--json]",
+        .synopsis = "[--json | --clean]",
         .uses_groups = true,
         .options = doctor_options,
         .notes = "Exit code: 0 where a run with the default policy is enforced in full, else 1.\n",

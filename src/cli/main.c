@@ -16,7 +16,7 @@
 
 static const struct command *const commands[] = {
         &cmd_run, &cmd_check,  &cmd_languages, &cmd_templates, &cmd_policy, &cmd_history,
-        &cmd_top, &cmd_doctor, &cmd_bench,     &cmd_keeper,    &cmd_mcp,
+        &cmd_top, &cmd_doctor, &cmd_bench,     &cmd_keeper,    &cmd_mcp,    &cmd_images,
 };
 
 /* Named in the documentation, not in this build: refused rather than taken for file names. */

@@ -181,3 +181,29 @@ int pack_program(const char *path, const char *name, int *ret_fd, struct error *
                 *ret_fd = fd_take(&fd);
         return r;
 }
+
+int pack_named(int folder, const char *const *names, size_t count, int *ret_fd, struct error *err)
+{
+        struct packing packing = { 0 };
+        AUTO_CLOSE int fd = memfd_create("files", MFD_CLOEXEC);
+        int r = fd < 0 ? error_set_errno(err, "make a memory file")
+                       : open_packing(&packing, fd, err);
+
+        for (size_t i = 0; i < count && r == 0; i++) {
+                AUTO_CLOSE int from = openat(folder, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+                struct stat st;
+
+                if (from < 0 || fstat(from, &st) < 0) {
+                        r = error_set_errno(err, "read '%s'", names[i]);
+                        break;
+                }
+                r = add_header(&packing, names[i], S_IFREG | 0644, (uint64_t)st.st_size, NULL,
+                               false, err);
+                if (r == 0)
+                        r = add_part(&packing, from, 0, (uint64_t)st.st_size, err);
+        }
+        r = close_packing(&packing, r, err);
+        if (r == 0)
+                *ret_fd = fd_take(&fd);
+        return r;
+}

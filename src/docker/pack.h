@@ -16,6 +16,9 @@ int pack_files(const struct plan *plan, const char *place, const int *file_fds, 
 /* An archive of one program. */
 int pack_program(const char *path, const char *name, int *ret_fd, struct error *err);
 
+/* An archive of the named files of a folder. */
+int pack_named(int folder, const char *const *names, size_t count, int *ret_fd, struct error *err);
+
 /* Unpacks an archive from a container into a directory that is empty and ours: regular files and
  * directories only, at most `most` bytes. Links and other kinds are left out, and counted; a name
  * that leads out of the directory is an error. The first part of each name is dropped. */

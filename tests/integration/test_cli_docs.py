@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("SANDBOX_BIN", str(ROOT / "build/src/cli/sandbox"))
 COMMANDS = ["run", "check", "languages", "templates", "policy", "history", "top", "doctor", "bench", "keeper",
-            "mcp"]
+            "mcp", "images"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])")
 
 

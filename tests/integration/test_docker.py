@@ -367,3 +367,45 @@ def test_a_daemon_that_dies_during_a_run_is_not_the_programs_failure(engine, roo
 def test_what_it_cannot_do_is_refused(root, words, why):
     lines = refused(root, {}, *words)
     assert why in lines[0] and "--fallback container" in lines[1]
+
+
+# ---- images
+
+
+def test_images_are_built_listed_used_and_pruned(engine, root):
+    """On a base that has the language already: nothing is fetched."""
+    built = root.call("images", "build", "--base", "sandbox-run/test:latest", "--no-packages", "shell", env=engine.env,
+                      timeout=180)
+    name = built.stdout.decode().strip()
+    assert built.exit_code == 0 and name.startswith("sandbox-run/shell:"), built
+    assert "Step" in built.error or "STEP" in built.error, built
+    listed = root.call("images", "list", env=engine.env).stdout.decode()
+    assert name in listed and "sandbox-run/shell:latest" in listed
+    result = run(root, engine, "-l", "shell", "-c", "echo hello", env={"DOCKER_IMAGE": name.removeprefix("docker.io/")})
+    assert result["stdout"] == "hello\n", result
+    again = root.call("images", "build", "--base", "sandbox-run/test:latest", "--no-packages", "shell", env=engine.env,
+                      timeout=180)
+    assert again.stdout == built.stdout
+    pruned = root.call("images", "prune", "--all", env=engine.env)
+    assert pruned.exit_code == 0 and name not in root.call("images", env=engine.env).stdout.decode(), pruned
+    engine.call("POST", "/v1.41/images/sandbox-run/test:latest/tag?repo=sandbox-run/shell&tag=latest")
+
+
+def test_an_image_that_cannot_be_built_says_why(engine, root):
+    unknown = root.call("images", "build", "cobol", env=engine.env)
+    assert unknown.exit_code == 125 and "there is no image for 'cobol'" in unknown.error
+    based = root.call("images", "build", "--base", "no/such:base", "shell", env=engine.env, timeout=180)
+    assert based.exit_code == 125 and based.error.splitlines()[-2].startswith("sandbox: docker: "), based
+
+
+def test_the_doctor_removes_what_dead_owners_left(engine, root):
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+        host = f"{boot.read().strip()}.{os.readlink('/proc/self/ns/pid')[5:-1]}"
+    labels = {"sandbox-run.owner": "1.99999999999", "sandbox-run.host": host}
+    dead = engine.call("POST", "/v1.41/containers/create", {"Image": "sandbox-run/test", "Cmd": ["/bin/true"], "Labels": labels})
+    other = engine.call("POST", "/v1.41/containers/create", {"Image": "sandbox-run/test", "Cmd": ["/bin/true"],
+                                                            "Labels": {**labels, "sandbox-run.host": "elsewhere"}})
+    outcome = root.call("doctor", "--clean", env=engine.env)
+    assert outcome.stdout == b"removed 1 leftovers of runs\n", outcome
+    assert engine.containers() == [other["Id"]] and dead["Id"] != other["Id"]
+    engine.call("DELETE", f"/v1.41/containers/{other['Id']}")
