@@ -199,7 +199,7 @@ static bool is_counted(const struct network *network, const struct tcp_id *id)
         return false;
 }
 
-void alive_note(struct network *network, int fd, const struct sockaddr_storage *to, pid_t process,
+bool alive_note(struct network *network, int fd, const struct sockaddr_storage *to, pid_t process,
                 int place)
 {
         struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET };
@@ -207,23 +207,25 @@ void alive_note(struct network *network, int fd, const struct sockaddr_storage *
         bool is_known = tcp_identify(fd, to, &counted.id);
 
         if (is_known && is_counted(network, &counted.id))
-                return;
-        counted.number = event.data.u64 = ++network->usage.connections;
-        (void)made_lately(network); /* has the seconds that passed begin at nothing */
-        network->made[network->made_s % MADE_SECONDS]++;
+                return true;
+        event.data.u64 = network->usage.connections + 1;
         /* One that was given before is in it, under its last number. */
         if (epoll_ctl(network->alive_fd, EPOLL_CTL_ADD, fd, &event) == 0)
                 network->alive_count++;
-        else if (errno == EEXIST)
-                (void)epoll_ctl(network->alive_fd, EPOLL_CTL_MOD, fd, &event);
+        else if (errno != EEXIST || epoll_ctl(network->alive_fd, EPOLL_CTL_MOD, fd, &event) < 0)
+                return false; /* how many there are would not be known */
+        counted.number = ++network->usage.connections;
+        (void)made_lately(network); /* has the seconds that passed begin at nothing */
+        network->made[network->made_s % MADE_SECONDS]++;
         if (network->counted_count >= COUNTED_MAX)
                 alive_look(network);
         /* What cannot be asked about is not counted. */
         if (network->count_fd < 0 || network->counted_count >= COUNTED_MAX || !is_known ||
             MEM_GROW(network->counted, network->counted_count, network->counted_capacity) < 0)
-                return;
+                return true;
         network->counted[network->counted_count++] = counted;
         look_again(network);
+        return true;
 }
 
 void alive_done(struct network *network)

@@ -133,8 +133,11 @@ static void hand_over(struct network *network, struct pending *pending, int sys_
         bool succeeded = sys_errno == 0 || sys_errno == EINPROGRESS;
 
         /* One that was given before can be used once more, to another place that is allowed. */
-        if (succeeded && pending->leads_out)
-                alive_note(network, pending->fd, &pending->name, pending->process, pending->place);
+        if (succeeded && pending->leads_out &&
+            !alive_note(network, pending->fd, &pending->name, pending->process, pending->place)) {
+                succeeded = false;
+                sys_errno = ENOBUFS;
+        }
         if (succeeded && !pending->is_own && notify_is_valid(listener, pending->id)) {
                 poll_move(pending->thread, pending->process, pending->place, pending->replaced,
                           pending->fd);

@@ -17,8 +17,8 @@ enum {
         ASKERS_MAX = 256, /* of all of them; equal questions are asked once */
         STREAMS_MAX = 16,
         GIVEN_MAX = 2048,
-        PENDING_MAX = 64, /* each holds two descriptors of ours */
-        COUNTED_MAX = 4096,
+        PENDING_MAX = 64,            /* each holds two descriptors of ours */
+        COUNTED_MAX = 2 * 4096 + 64, /* twice as many as a policy can have open, and some */
         FLOWS_MAX = 32,
         MADE_SECONDS = 60,
 };
@@ -146,8 +146,9 @@ void connections_done(struct network *network);
 /* alive.c: connections that were made. */
 /* Why there cannot be one more, and with which errno; or NULL. */
 const char *alive_refuses(struct network *network, int *ret_errno);
-/* The guest has it as `place` in `process`, or will have it. */
-void alive_note(struct network *network, int fd, const struct sockaddr_storage *to, pid_t process,
+/* The guest has it as `place` in `process`, or will have it. False where it cannot be kept in mind:
+ * then it must not be given. */
+bool alive_note(struct network *network, int fd, const struct sockaddr_storage *to, pid_t process,
                 int place);
 void alive_look(struct network *network);
 void alive_end_ready(struct network *network, struct watched *self);
