@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := all
 .PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh test-python wheel lint format \
-        fuzz soak bench bench-check install clean wasm test-wasm
+        fuzz soak bench bench-check install clean wasm test-wasm test-docker
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -46,6 +46,9 @@ wasm: all ## build what the wasm backend runs (once, some minutes): engine, Pyth
 
 test-wasm: test-tools wasm ## the wasm backend alone, with all of CPython's own tests that apply
 	@tools/run-tests wasm-all
+
+test-docker: test-tools engine-tools all ## the docker backend alone, all of it on Docker and on Podman
+	@tools/run-tests docker
 
 lint: test-tools all ## format, layers, cppcheck, clang-tidy, shellcheck
 	@tools/run-tests lint

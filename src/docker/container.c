@@ -243,6 +243,8 @@ int container_remove(struct daemon *daemon, struct container *container, struct 
         if (!container->id[0])
                 return 0;
         r = call(daemon, "DELETE", container, "?force=1&v=1", &status, err);
+        if (r < 0 && status == 0)
+                return r; /* nobody answers: the next run sweeps */
         for (int i = 0; i < REMOVE_TRIES && !is_gone(daemon, container); i++) {
                 (void)poll(NULL, 0, REMOVE_EACH_MS);
                 if (r < 0 && i % 10 == 9)

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
         settle_signals(&run);
         receive_order(&run);
         if (docker_order_read(run.plan.docker, &run.order, &err) < 0 ||
-            curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+            curl_global_init(*run.order.cert_path ? CURL_GLOBAL_DEFAULT : CURL_GLOBAL_NOTHING) != 0)
                 return 1;
         docker_run(&run);
         docker_order_done(&run.order);
