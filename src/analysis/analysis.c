@@ -24,6 +24,12 @@ static void analyse(struct analysis *analysis, const struct analysis_rules *rule
 
         analysis->scope = arena_alloc(&analysis->arena, sizeof(*analysis->scope));
         match_prepare(analysis, rules);
+        if (analysis->grammar == &grammar_java) {
+                size_t length = analysis->length;
+
+                analysis->source = text_translated(analysis, analysis->source, &length);
+                analysis->length = (uint32_t)length;
+        }
         find_lines(analysis);
         unit_parse(analysis, analysis->grammar, analysis->source, analysis->length, &unit);
         analysis->learning = true;

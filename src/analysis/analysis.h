@@ -24,6 +24,7 @@ enum {
         SOURCE_MAX = ANALYZE_SOURCE_MAX, /* bytes that are analysed; more is skipped */
         STEPS_MAX = 64 << 20,            /* nodes looked at, in all */
         FINDINGS_MAX = 500,              /* that are reported; more are counted */
+        LIGHT_FINDINGS_MAX = 400,        /* of those, at which only grave ones still get in */
         FACTS_MAX = 1000,                /* imports, calls and commands that are listed, each */
         ERRORS_MAX = 50,                 /* syntax errors that are listed */
         UNITS_MAX = 100,                 /* texts within that are parsed again, in all */
@@ -83,6 +84,7 @@ struct unit {
         struct named_fields *named;
         const struct unit *outer; /* or NULL */
         TSNode place;             /* in it; counts for what is found here */
+        bool is_verbatim;         /* the text is the place's own: lines and columns are real */
         unsigned depth;
         const struct visit *visits;
         size_t visit_count;
@@ -103,18 +105,18 @@ struct finding {
         bool policy; /* of the policy's own lists */
 };
 
-/* Names that a list of some rules forbids. Those with a "*" are found by their first part or, where
+/* Names that the lists of rules forbid. Those with a "*" are found by their first part or, where
  * that is the "*", by their last, so that few are compared with each name. */
-struct watch_glob {
-        const char *glob;
+struct watch_item {
+        const char *text;
         const struct rule *rule;
-        struct watch_glob *next; /* with the same part */
+        bool is_asked_for;       /* of the policy's lists, of the caller's rules, or named */
+        struct watch_item *next; /* with the same part */
 };
 
 struct watch {
-        struct names exact;        /* to struct rule */
-        struct names first, last;  /* to struct watch_glob */
-        struct watch_glob *others; /* patterns, and what has neither */
+        struct names exact, first, last; /* to struct watch_item */
+        struct watch_item *others;       /* patterns, and what has neither */
 };
 
 struct fact_list {
@@ -132,7 +134,8 @@ struct analysis {
         struct watch watches[RULE_LISTS];
         const struct rule **rules; /* in force, in order */
         size_t rule_count, rule_capacity;
-        const char **queries; /* texts of the rule sets in force, with their names */
+        const char *const *named; /* borrowed: ids that the policy forbids; ends with NULL */
+        const char **queries;     /* texts of the rule sets in force, with their names */
         const char **query_names;
         size_t query_count, query_capacity, query_name_capacity;
         struct finding *findings;
@@ -183,6 +186,9 @@ void unit_parse(struct analysis *analysis, const struct grammar *grammar, const 
 /* Text within `outer`, at `place`, that is code again. */
 void unit_within(struct analysis *analysis, const struct unit *outer, TSNode place,
                  const struct grammar *grammar, const char *text, size_t length);
+/* Text that stands at `place` as it is. */
+void unit_verbatim(struct analysis *analysis, const struct unit *outer, TSNode place,
+                   const struct grammar *grammar, const char *text, size_t length);
 struct place unit_place(const struct unit *unit, TSNode node);
 static inline enum role unit_role(const struct unit *unit, TSNode node)
 {
@@ -228,6 +234,8 @@ struct value value_member(struct analysis *analysis, const struct unit *unit, st
 /* The texts of the node's children, put together; VALUE_UNKNOWN where one is none. */
 struct value value_join(struct analysis *analysis, const struct unit *unit, TSNode node,
                         struct value separator);
+/* Whether an assignment adds to what the name was: `x += y`. */
+bool value_is_sum(const struct unit *unit, TSNode node);
 /* The name of an identifier node, normal. */
 struct value value_identifier(struct analysis *analysis, const struct unit *unit, TSNode node);
 /* known.c: what a call gives; and what it does, beyond being a call. */
@@ -235,6 +243,8 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
                          TSNode node, TSNode arguments);
 void known_effects(struct analysis *analysis, const struct unit *unit, struct value function,
                    TSNode node, TSNode arguments);
+/* Whether the name is that of JavaScript's require() in one of its forms. */
+bool known_is_import(const struct unit *unit, struct value function);
 /* The nth argument that is not a comment, or a null node. */
 TSNode known_argument(const struct unit *unit, TSNode arguments, unsigned index);
 /* A method of a constant text, such as "".join(). */
@@ -247,6 +257,8 @@ struct value text_of_string(struct analysis *analysis, const struct unit *unit, 
 struct value text_unescape(struct analysis *analysis, const char *text, size_t length);
 struct value text_base64(struct analysis *analysis, const char *text, size_t length);
 struct value text_hex(struct analysis *analysis, const char *text, size_t length);
+/* The source as Java reads it: \u0041 is an A before anything else is looked at. */
+const char *text_translated(struct analysis *analysis, const char *text, size_t *length);
 /* An identifier as the language compares it: look-alikes of letters, escapes. */
 const char *text_normal(struct analysis *analysis, const char *text, size_t length,
                         size_t *ret_length);
@@ -256,6 +268,10 @@ void walk_unit(struct analysis *analysis, const struct unit *unit);
 
 /* shell.c */
 void shell_command(struct analysis *analysis, const struct unit *unit, TSNode node);
+/* for x in words: what x is in turn. */
+void shell_loop(struct analysis *analysis, const struct unit *unit, TSNode node);
+/* What the grammar could not read, and a shell can. */
+void shell_wrong(struct analysis *analysis, const struct unit *unit, TSNode node);
 void shell_redirected(struct analysis *analysis, const struct unit *unit, TSNode node);
 void shell_pipeline(struct analysis *analysis, const struct unit *unit, TSNode node);
 /* The constant text of a shell word, of whatever form. */
@@ -267,6 +283,10 @@ void match_import(struct analysis *analysis, const struct unit *unit, TSNode nod
                   struct value module, const char *member, size_t member_length);
 void match_call(struct analysis *analysis, const struct unit *unit, TSNode node,
                 struct value function);
+/* shutil.os.system is os.system: cuts the name to what begins with a module that others hold. */
+bool match_find_held(const struct unit *unit, struct value *name);
+/* A module whose name is not known, or a function that imports and is handed on. */
+void match_computed_import(struct analysis *analysis, const struct unit *unit, TSNode node);
 /* A name that is used without being called. */
 void match_reference(struct analysis *analysis, const struct unit *unit, TSNode node,
                      struct value name);
@@ -274,6 +294,8 @@ void match_command(struct analysis *analysis, const struct unit *unit, TSNode no
                    const char *name, size_t length, bool guess);
 bool match_glob(const char *glob, const char *text);
 bool match_is_policy(const struct rule *rule);
+/* Whether the policy forbids the rule by its id. */
+bool match_is_named(const struct analysis *analysis, const struct rule *rule);
 /* By its id, or NULL. */
 const struct rule *match_rule(const struct analysis *analysis, const char *id);
 

@@ -27,8 +27,8 @@ enum role {
         ROLE_WRAP,       /* means its first named child, or the field */
         ROLE_LAST,       /* means its last named child */
         ROLE_LIST,       /* a literal list */
-        ROLE_BIND,       /* name, value: of this scope */
-        ROLE_ASSIGN,     /* name, value: of this scope or one around it */
+        ROLE_BIND,       /* name, value, operator: of this scope */
+        ROLE_ASSIGN,     /* name, value, operator: of this scope or one around it */
         ROLE_DEFINE,     /* name: a function or class that is the program's own; parameters */
         ROLE_LAMBDA,     /* a function without a name; parameters */
         ROLE_PARAMETERS, /* names right within are bound, not used */
@@ -36,6 +36,8 @@ enum role {
         ROLE_SKIP,       /* nothing in it counts */
         ROLE_BRANCH,     /* what is in it may not happen */
         ROLE_IMPORT,     /* the grammar's import() */
+        ROLE_EXPORT,     /* the same, and what is in it counts too */
+        ROLE_PATH,       /* a name as it is written, dots included */
         ROLE_COMMENT,
         ROLE_INTERPOLATION, /* code within a string */
         ROLE_COMMAND,       /* shell: a simple command */
@@ -71,6 +73,7 @@ enum known {
         KNOWN_SHELL,   /* gives the text to a shell */
         KNOWN_COMMAND, /* runs the program that the first argument or its first item names */
         KNOWN_REQUIRE, /* gives a function that imports */
+        KNOWN_APPLY,   /* calls the first argument with what the last one lists */
 };
 
 struct grammar_known {
@@ -87,6 +90,9 @@ struct grammar {
         const char *const *transparent;    /* first parts of names that mean nothing, or NULL */
         const char *const *suffixes;       /* last parts that mean nothing: ".call"; or NULL */
         const char *separators;            /* what else than "." separates names: ":"; or NULL */
+        const char *const *held;           /* modules that others have as a member; or NULL */
+        bool calls_by_method;              /* f.call(this, x) calls f(x) */
+        bool has_full_names;               /* a full name needs no import */
         void (*import)(struct analysis *analysis, const struct unit *unit, TSNode node);
 };
 

@@ -32,6 +32,58 @@ static void define_macro(struct analysis *analysis, const struct unit *unit, TSN
                            0);
 }
 
+/* The index of a parameter of the macro, or -1. */
+static int parameter_index(const struct unit *unit, TSNode parameters, const char *name,
+                           size_t length)
+{
+        uint32_t count = node_count(parameters);
+
+        for (uint32_t i = 0; i < count && i < 10; i++) {
+                size_t own;
+                const char *text = unit_text(unit, node_child(parameters, i), &own);
+
+                if (own == length && memcmp(text, name, length) == 0)
+                        return (int)i;
+        }
+        return -1;
+}
+
+/* #define J(a, b) a##b: kept as "##" and its parts, a parameter as "#" and its number. known.c puts
+ * the name together where the macro is used. */
+static void define_paste(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        TSNode name = unit_named(unit, node, "name"), value = unit_named(unit, node, "value");
+        TSNode parameters = unit_named(unit, node, "parameters");
+        const char *text, *body, *parts = "##";
+        size_t length, rest;
+
+        body = unit_text(unit, value, &rest);
+        text = unit_text(unit, name, &length);
+        if (rest > NAME_SHOWN_MAX || length > NAME_SHOWN_MAX || !memmem(body, rest, "##", 2))
+                return;
+        for (size_t i = 0; i < rest;) {
+                size_t part = 0;
+                int index;
+
+                if (isspace((unsigned char)body[i]) || body[i] == '#') {
+                        i++;
+                        continue;
+                }
+                while (i + part < rest &&
+                       (isalnum((unsigned char)body[i + part]) || body[i + part] == '_'))
+                        part++;
+                if (part == 0)
+                        return; /* more than a name */
+                index = parameter_index(unit, parameters, body + i, part);
+                parts = index < 0 ? arena_format(&analysis->arena, "%s%.*s ", parts, (int)part,
+                                                 body + i)
+                                  : arena_format(&analysis->arena, "%s#%d ", parts, index);
+                i += part;
+        }
+        scope_bind(analysis, text, length, (struct value){ VALUE_NAME, true, parts, strlen(parts) },
+                   0);
+}
+
 static void include_c(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         TSNode path = unit_named(unit, node, "path");
@@ -40,6 +92,10 @@ static void include_c(struct analysis *analysis, const struct unit *unit, TSNode
 
         if (unit_is(node, "preproc_def")) {
                 define_macro(analysis, unit, node);
+                return;
+        }
+        if (unit_is(node, "preproc_function_def")) {
+                define_paste(analysis, unit, node);
                 return;
         }
         if (ts_node_is_null(path))
@@ -89,6 +145,7 @@ static const struct grammar_role roles[] = {
         { "parameter_list", ROLE_PARAMETERS, { NULL } },
         { "preproc_include", ROLE_IMPORT, { NULL } },
         { "preproc_def", ROLE_IMPORT, { NULL } },
+        { "preproc_function_def", ROLE_IMPORT, { NULL } },
         { "comment", ROLE_COMMENT, { NULL } },
         { NULL, ROLE_NONE, { NULL } },
 };

@@ -14,9 +14,9 @@ static void bind_node(struct analysis *analysis, const struct unit *unit, TSNode
         scope_bind(analysis, text, length, value, 0); /* imports come before everything */
 }
 
-/* {a as b, c} */
+/* {a as b, c}; what is only handed on gets no name here. */
 static void import_members(struct analysis *analysis, const struct unit *unit, TSNode list,
-                           struct value module)
+                           struct value module, bool binds)
 {
         uint32_t count = node_count(list);
 
@@ -35,8 +35,9 @@ static void import_members(struct analysis *analysis, const struct unit *unit, T
                         length -= 2;
                 }
                 match_import(analysis, unit, child, module, text, length);
-                bind_node(analysis, unit, ts_node_is_null(alias) ? name : alias,
-                          value_member(analysis, unit, module, text, length));
+                if (binds)
+                        bind_node(analysis, unit, ts_node_is_null(alias) ? name : alias,
+                                  value_member(analysis, unit, module, text, length));
         }
 }
 
@@ -53,7 +54,7 @@ static void import_clause(struct analysis *analysis, const struct unit *unit, TS
                 else if (unit_is(child, "namespace_import"))
                         bind_node(analysis, unit, node_child(child, 0), module);
                 else if (unit_is(child, "named_imports"))
-                        import_members(analysis, unit, child, module);
+                        import_members(analysis, unit, child, module, true);
         }
 }
 
@@ -83,6 +84,8 @@ static void import_javascript(struct analysis *analysis, const struct unit *unit
 
                 if (unit_is(child, "import_clause"))
                         import_clause(analysis, unit, child, module);
+                else if (unit_is(child, "export_clause"))
+                        import_members(analysis, unit, child, module, false);
                 else if (unit_is(child, "import_require_clause"))
                         bind_node(analysis, unit, node_child(child, 0), module);
         }
@@ -114,6 +117,7 @@ static const struct grammar_role roles[] = {
         { "pair_pattern", ROLE_PARAMETERS, { NULL } },
         { "variable_declarator", ROLE_BIND, { "name", "value" } },
         { "assignment_expression", ROLE_ASSIGN, { "left", "right" } },
+        { "augmented_assignment_expression", ROLE_ASSIGN, { "left", "right", "operator" } },
         { "for_statement", ROLE_BRANCH, { NULL } },
         { "for_in_statement", ROLE_BRANCH, { NULL } },
         { "while_statement", ROLE_BRANCH, { NULL } },
@@ -131,11 +135,13 @@ static const struct grammar_role roles[] = {
         { "required_parameter", ROLE_PARAMETERS, { NULL } },
         { "optional_parameter", ROLE_PARAMETERS, { NULL } },
         { "import_statement", ROLE_IMPORT, { NULL } },
+        { "export_statement", ROLE_EXPORT, { NULL } },
         { "comment", ROLE_COMMENT, { NULL } },
         { "html_comment", ROLE_COMMENT, { NULL } },
         { "hash_bang_line", ROLE_COMMENT, { NULL } },
         { "type_annotation", ROLE_SKIP, { NULL } },
         { "interface_declaration", ROLE_SKIP, { NULL } },
+        { "ambient_declaration", ROLE_SKIP, { NULL } },
         { "type_alias_declaration", ROLE_SKIP, { NULL } },
         { NULL, ROLE_NONE, { NULL } },
 };
@@ -149,6 +155,8 @@ static const struct grammar_known known[] = {
         { "process.getBuiltinModule", KNOWN_IMPORT },
         { "*createRequire", KNOWN_REQUIRE },
         { "Reflect.get", KNOWN_MEMBER },
+        { "Reflect", KNOWN_APPLY }, /* .apply */
+        { "Reflect.construct", KNOWN_APPLY },
         { "String", KNOWN_SAME },
         { "Object", KNOWN_SAME },
         { "String.fromCharCode", KNOWN_CHARACTERS },
@@ -173,9 +181,8 @@ static const struct grammar_known known[] = {
         .rule_folders = (const char *const[]){ "javascript", NULL }, .roles = roles,               \
         .known = known, .transparent = (const char *const[]){ "globalThis.", "window.", "global.", \
                                                               "self.",       "node:",   NULL },    \
-        .suffixes =                                                                                \
-                (const char *const[]){ ".call", ".apply", ".bind", ".bind()", ".default", NULL },  \
-        .import = import_javascript
+        .suffixes = (const char *const[]){ ".call", ".apply", ".bind", ".default", NULL },         \
+        .calls_by_method = true, .import = import_javascript
 
 const struct grammar grammar_javascript = {
         .name = "javascript",

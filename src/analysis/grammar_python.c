@@ -104,6 +104,7 @@ static const struct grammar_role roles[] = {
         { "tuple_pattern", ROLE_PARAMETERS, { NULL } },
         { "list_pattern", ROLE_PARAMETERS, { NULL } },
         { "assignment", ROLE_BIND, { "left", "right" } },
+        { "augmented_assignment", ROLE_BIND, { "left", "right", "operator" } },
         { "named_expression", ROLE_BIND, { "name", "value" } },
         { "for_statement", ROLE_BRANCH, { NULL } },
         { "while_statement", ROLE_BRANCH, { NULL } },
@@ -172,5 +173,8 @@ const struct grammar grammar_python = {
         .transparent = (const char *const[]){ "builtins.", "__builtins__.", "__builtin__.",
                                               "sys.modules.", "__main__.", NULL },
         .suffixes = (const char *const[]){ ".__call__", ".__dict__", NULL },
+        .held = (const char *const[]){ "os", "sys", "subprocess", "socket", "ctypes", "shutil",
+                                       "importlib", "builtins", "pty", "multiprocessing", "signal",
+                                       NULL },
         .import = import_python,
 };

@@ -133,5 +133,6 @@ const struct grammar grammar_rust = {
         .known = known,
         .transparent = (const char *const[]){ ".", "core.", NULL },
         .separators = ":",
+        .has_full_names = true,
         .import = import_rust,
 };

@@ -73,12 +73,78 @@ static struct value characters(struct analysis *analysis, const struct unit *uni
         return value_text(analysis, text, used, true);
 }
 
+bool known_is_import(const struct unit *unit, struct value function)
+{
+        static const char last[] = "require";
+        size_t length = sizeof(last) - 1;
+
+        return function.kind == VALUE_NAME && function.length >= length &&
+               memcmp(function.text + function.length - length, last, length) == 0 &&
+               find_known(unit, function) == KNOWN_IMPORT;
+}
+
+/* The text that says what is imported: the first argument, or, where a function is called by a
+ * method of its own, as in f.call(this, x), one that follows. */
+static struct value imported_text(struct analysis *analysis, const struct unit *unit,
+                                  TSNode arguments)
+{
+        for (unsigned i = 0; i < (unit->grammar->calls_by_method ? 3 : 1); i++) {
+                TSNode node = known_argument(unit, arguments, i);
+                struct value value;
+
+                if (ts_node_is_null(node))
+                        break;
+                if (i > 0 && unit_role(unit, node) == ROLE_LIST)
+                        node = node_child(node, 0);
+                value = value_of(analysis, unit, node);
+                value.guess |= i > 0;
+                if (value.kind == VALUE_TEXT)
+                        return value;
+        }
+        return unknown;
+}
+
+/* What Reflect.apply(f, this, [x]) hands to f. */
+static TSNode applied_arguments(const struct unit *unit, TSNode arguments)
+{
+        TSNode last = known_argument(unit, arguments, 2);
+
+        if (unit_role(unit, last) != ROLE_LIST)
+                last = known_argument(unit, arguments, 1);
+        return last;
+}
+
 static struct value name_of_text(struct analysis *analysis, const struct unit *unit,
                                  struct value text)
 {
         return text.kind == VALUE_TEXT
                        ? value_name(analysis, unit, text.text, text.length, text.guess)
                        : unknown;
+}
+
+/* The name that a macro with ## makes of its arguments; see grammar_c.c. */
+static struct value pasted(struct analysis *analysis, const struct unit *unit, const char *parts,
+                           TSNode arguments)
+{
+        char name[NAME_SHOWN_MAX];
+        size_t used = 0;
+
+        for (parts += 2; *parts;) {
+                size_t length = strcspn(parts, " ");
+                const char *text = parts;
+                size_t own = length;
+
+                if (*parts == '#')
+                        text = unit_text(
+                                unit, known_argument(unit, arguments, (unsigned)(parts[1] - '0')),
+                                &own);
+                if (own > sizeof(name) - used)
+                        return unknown;
+                memcpy(name + used, text, own);
+                used += own;
+                parts += length + (parts[length] == ' ');
+        }
+        return value_name(analysis, unit, name, used, true);
 }
 
 struct value known_value(struct analysis *analysis, const struct unit *unit, struct value function,
@@ -89,6 +155,15 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
 
         switch (find_known(unit, function)) {
         case KNOWN_IMPORT:
+                return name_of_text(analysis, unit, imported_text(analysis, unit, arguments));
+        case KNOWN_APPLY:
+                if (analysis->value_depth >= VALUE_DEPTH_MAX)
+                        return unknown;
+                analysis->value_depth++;
+                first = known_value(analysis, unit, argument_value(analysis, unit, arguments, 0),
+                                    node, applied_arguments(unit, arguments));
+                analysis->value_depth--;
+                return first;
         case KNOWN_NAME:
                 return name_of_text(analysis, unit, argument_value(analysis, unit, arguments, 0));
         case KNOWN_NAME_SECOND:
@@ -124,6 +199,8 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
         }
         if (function.kind != VALUE_NAME)
                 return unknown;
+        if (strncmp(function.text, "##", 2) == 0)
+                return pasted(analysis, unit, function.text, arguments);
         called = arena_format(&analysis->arena, "%s()", function.text);
         return (struct value){ VALUE_NAME, function.guess, called, function.length + 2 };
 }
@@ -290,27 +367,67 @@ static void command_effect(struct analysis *analysis, const struct unit *unit, T
                 unit_within(analysis, unit, node, &grammar_shell, name.text, name.length);
 }
 
+static void effect(struct analysis *analysis, const struct unit *unit, enum known known,
+                   TSNode node, TSNode arguments)
+{
+        struct value first;
+
+        switch (known) {
+        case KNOWN_COMMAND:
+                command_effect(analysis, unit, node, arguments);
+                return;
+        case KNOWN_APPLY:
+                if (analysis->value_depth >= VALUE_DEPTH_MAX)
+                        return;
+                analysis->value_depth++;
+                first = argument_value(analysis, unit, arguments, 0);
+                arguments = applied_arguments(unit, arguments);
+                match_call(analysis, unit, node, first);
+                effect(analysis, unit, find_known(unit, first), node, arguments);
+                analysis->value_depth--;
+                return;
+        case KNOWN_IMPORT:
+                first = imported_text(analysis, unit, arguments);
+                if (first.kind == VALUE_TEXT)
+                        match_import(
+                                analysis, unit, node,
+                                value_name(analysis, unit, first.text, first.length, first.guess),
+                                NULL, 0);
+                else if (!ts_node_is_null(known_argument(unit, arguments, 0)))
+                        match_computed_import(analysis, unit, node);
+                return;
+        case KNOWN_CODE:
+        case KNOWN_SHELL:
+                first = argument_value(analysis, unit, arguments, 0);
+                if (first.kind == VALUE_TEXT)
+                        unit_within(analysis, unit, node,
+                                    known == KNOWN_CODE ? unit->grammar : &grammar_shell,
+                                    first.text, first.length);
+                return;
+        default:
+                return;
+        }
+}
+
 void known_effects(struct analysis *analysis, const struct unit *unit, struct value function,
                    TSNode node, TSNode arguments)
 {
-        enum known known = find_known(unit, function);
-        struct value first;
+        bool more = analysis->more;
+        enum known known;
 
-        if (known == KNOWN_COMMAND) {
-                command_effect(analysis, unit, node, arguments);
+        (void)match_find_held(unit, &function); /* the name as it is, where nobody holds it */
+        known = find_known(unit, function);
+
+        if (known == KNOWN_NOTHING)
                 return;
+        /* An argument may have several meanings, too. */
+        for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
+                analysis->pick = pick;
+                analysis->more = false;
+                effect(analysis, unit, known, node, arguments);
+                if (!analysis->more)
+                        break;
         }
-        if (known != KNOWN_IMPORT && known != KNOWN_CODE && known != KNOWN_SHELL)
-                return;
-        first = argument_value(analysis, unit, arguments, 0);
-        if (first.kind != VALUE_TEXT)
-                return;
-        if (known == KNOWN_IMPORT)
-                match_import(analysis, unit, node,
-                             value_name(analysis, unit, first.text, first.length, first.guess),
-                             NULL, 0);
-        else
-                unit_within(analysis, unit, node,
-                            known == KNOWN_CODE ? unit->grammar : &grammar_shell, first.text,
-                            first.length);
+        analysis->pick = 0;
+        analysis->more = more;
 }

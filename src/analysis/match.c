@@ -79,7 +79,8 @@ static size_t last_part(const char *name, size_t length)
         return length;
 }
 
-static struct watch_glob **glob_slot(struct analysis *analysis, struct watch *watch,
+/* The list of the entries that share the part of a name by which this one is found. */
+static struct watch_item **item_slot(struct analysis *analysis, struct watch *watch,
                                      enum rule_list list, const char *item)
 {
         size_t length = strlen(item), last = last_part(item, length);
@@ -87,44 +88,41 @@ static struct watch_glob **glob_slot(struct analysis *analysis, struct watch *wa
 
         if (list == LIST_PATTERNS)
                 return &watch->others;
+        if (!strchr(item, '*'))
+                return (struct watch_item **)names_put(&analysis->arena, &watch->exact, item,
+                                                       length);
         if (first > 0 && item[first] != '*')
-                return (struct watch_glob **)names_put(&analysis->arena, &watch->first, item,
+                return (struct watch_item **)names_put(&analysis->arena, &watch->first, item,
                                                        first);
         if (last < length && !strchr(item + last, '*'))
-                return (struct watch_glob **)names_put(&analysis->arena, &watch->last, item + last,
+                return (struct watch_item **)names_put(&analysis->arena, &watch->last, item + last,
                                                        length - last);
         return &watch->others;
 }
 
+/* Goes to the end of its list: of the built-in ones, the first counts. */
 static void watch(struct analysis *analysis, enum rule_list list, const char *item,
-                  const struct rule *rule)
+                  const struct rule *rule, bool is_asked_for)
 {
-        struct watch *watch = &analysis->watches[list];
-        void **slot;
+        struct watch_item *entry = arena_alloc(&analysis->arena, sizeof(*entry));
+        struct watch_item **end;
 
         item = normal_name(analysis, list, item);
-        if (strchr(item, '*') || list == LIST_PATTERNS) {
-                struct watch_glob **first = glob_slot(analysis, watch, list, item);
-                struct watch_glob *glob = arena_alloc(&analysis->arena, sizeof(*glob));
-
-                *glob = (struct watch_glob){ item, rule, *first };
-                *first = glob;
-                return;
-        }
-        slot = names_put(&analysis->arena, &watch->exact, item, strlen(item));
-        /* The policy's word goes first. */
-        if (!*slot || match_is_policy(rule))
-                *slot = (void *)(uintptr_t)rule;
+        end = item_slot(analysis, &analysis->watches[list], list, item);
+        while (*end)
+                end = &(*end)->next;
+        *entry = (struct watch_item){ item, rule, is_asked_for, NULL };
+        *end = entry;
 }
 
-static void add_rule(struct analysis *analysis, const struct rule *rule)
+static void add_rule(struct analysis *analysis, const struct rule *rule, bool is_asked_for)
 {
         ARENA_GROW(&analysis->arena, analysis->rules, analysis->rule_count,
                    analysis->rule_capacity);
         analysis->rules[analysis->rule_count++] = rule;
         for (unsigned list = 0; list < RULE_LISTS; list++)
                 for (const char *const *item = rule->lists[list]; item && *item; item++)
-                        watch(analysis, (enum rule_list)list, *item, rule);
+                        watch(analysis, (enum rule_list)list, *item, rule, is_asked_for);
 }
 
 static bool is_for(const struct grammar *grammar, const char *folder)
@@ -135,8 +133,18 @@ static bool is_for(const struct grammar *grammar, const char *folder)
         return false;
 }
 
+bool match_is_named(const struct analysis *analysis, const struct rule *rule)
+{
+        for (const char *const *id = analysis->named; id && *id; id++)
+                if (strcmp(*id, rule->id) == 0)
+                        return true;
+        return false;
+}
+
 static void add_sets(struct analysis *analysis, const struct rule_set *sets)
 {
+        bool is_built_in = sets == rules_builtin;
+
         for (; sets && sets->language; sets++) {
                 /* Commands are run from every language. */
                 bool is_shell = strcmp(sets->language, "shell") == 0;
@@ -145,7 +153,8 @@ static void add_sets(struct analysis *analysis, const struct rule_set *sets)
                 if (!is_own && !is_shell)
                         continue;
                 for (size_t i = 0; i < sets->count; i++)
-                        add_rule(analysis, &sets->rules[i]);
+                        add_rule(analysis, &sets->rules[i],
+                                 !is_built_in || match_is_named(analysis, &sets->rules[i]));
                 if (!sets->queries || !is_own)
                         continue;
                 ARENA_GROW(&analysis->arena, analysis->queries, analysis->query_count,
@@ -178,65 +187,99 @@ static void check_named(struct analysis *analysis, const char *id)
 
 void match_prepare(struct analysis *analysis, const struct analysis_rules *rules)
 {
+        analysis->named = rules->named;
         for (unsigned list = 0; list < RULE_LISTS; list++)
                 for (const char *const *item = rules->lists[list]; item && *item; item++)
-                        watch(analysis, (enum rule_list)list, *item, &policy_rules[list]);
+                        watch(analysis, (enum rule_list)list, *item, &policy_rules[list], true);
         add_sets(analysis, rules->sets);
         add_sets(analysis, rules_builtin);
         for (const char *const *id = rules->named; id && *id; id++)
                 check_named(analysis, *id);
 }
 
-static const struct rule *find_glob(void **slot, const char *name)
+enum { ASKED_MAX = 16 }; /* rules that somebody asked for and that forbid one name */
+
+/* The rules that forbid a name. All that the caller asked for count, whatever the built-in ones
+ * know of the name; of those, one says enough. */
+struct matches {
+        const struct rule *asked[ASKED_MAX]; /* the policy's is the first */
+        unsigned count;
+        const struct rule *built_in; /* or NULL */
+};
+
+static void add_match(struct matches *matches, const struct watch_item *item)
 {
-        for (const struct watch_glob *glob = slot ? *slot : NULL; glob; glob = glob->next)
-                if (match_glob(glob->glob, name))
-                        return glob->rule;
-        return NULL;
+        if (!item->is_asked_for) {
+                matches->built_in = matches->built_in ? matches->built_in : item->rule;
+                return;
+        }
+        for (unsigned i = 0; i < matches->count; i++)
+                if (matches->asked[i] == item->rule)
+                        return;
+        if (matches->count < ASKED_MAX)
+                matches->asked[matches->count++] = item->rule;
+        if (match_is_policy(item->rule)) {
+                const struct rule *first = matches->asked[0];
+
+                matches->asked[0] = item->rule;
+                matches->asked[matches->count - 1] = first;
+        }
 }
 
-static const struct rule *find(const struct analysis *analysis, enum rule_list list,
-                               const char *name, size_t length)
+static void add_globs(struct matches *matches, void **slot, const char *name)
+{
+        for (const struct watch_item *item = slot ? *slot : NULL; item; item = item->next)
+                if (match_glob(item->text, name))
+                        add_match(matches, item);
+}
+
+static void find(const struct analysis *analysis, enum rule_list list, const char *name,
+                 size_t length, struct matches *matches)
 {
         const struct watch *watch = &analysis->watches[list];
-        void **slot = names_find(&watch->exact, name, length);
         size_t first = strcspn(name, "./"), last = last_part(name, length);
-        const struct rule *rule;
+        void **slot = names_find(&watch->exact, name, length);
         void *others = watch->others;
 
-        if (slot)
-                return *slot;
-        rule = find_glob(names_find(&watch->first, name, first), name);
-        if (!rule)
-                rule = find_glob(names_find(&watch->last, name + last, length - last), name);
-        return rule ? rule : find_glob(&others, name);
+        for (const struct watch_item *item = slot ? *slot : NULL; item; item = item->next)
+                add_match(matches, item);
+        add_globs(matches, names_find(&watch->first, name, first), name);
+        add_globs(matches, names_find(&watch->last, name + last, length - last), name);
+        add_globs(matches, &others, name);
 }
 
-/* The module or one that it is part of: "os" forbids "os.path". */
-static const struct rule *find_module(const struct analysis *analysis, const char *name,
-                                      size_t length)
+/* The module and those that it is part of: "os" forbids "os.path". */
+static void find_module(struct analysis *analysis, const char *name, size_t length,
+                        struct matches *matches)
 {
-        const struct rule *rule = find(analysis, LIST_IMPORTS, name, length);
-
-        while (!rule && length > 0) {
-                while (length > 0 && name[length - 1] != '.' && name[length - 1] != '/')
-                        length--;
+        find(analysis, LIST_IMPORTS, name, length, matches);
+        while ((length = last_part(name, length)) > 0) {
+                length--;
                 if (length > 0)
-                        length--;
-                if (length > 0) {
-                        void **slot =
-                                names_find(&analysis->watches[LIST_IMPORTS].exact, name, length);
-
-                        rule = slot ? *slot : NULL;
-                }
+                        find(analysis, LIST_IMPORTS, arena_strndup(&analysis->arena, name, length),
+                             length, matches);
         }
-        return rule;
+}
+
+static bool has_policy(const struct matches *matches)
+{
+        return matches->count > 0 && match_is_policy(matches->asked[0]);
+}
+
+/* Where the policy has its say, what the built-in rules know adds nothing. */
+static void report_matches(struct analysis *analysis, const struct matches *matches,
+                           enum rule_list list, const char *what, struct place place, bool guess)
+{
+        for (unsigned i = 0; i < matches->count; i++)
+                report_finding(analysis, matches->asked[i], list, what, place, guess);
+        if (matches->built_in && !has_policy(matches))
+                report_finding(analysis, matches->built_in, list, what, place, guess);
 }
 
 void match_import(struct analysis *analysis, const struct unit *unit, TSNode node,
                   struct value module, const char *member, size_t member_length)
 {
-        const struct rule *rule;
+        struct matches matches = { 0 };
         struct place place;
 
         if (analysis->learning || module.kind != VALUE_NAME || module.length == 0)
@@ -248,54 +291,101 @@ void match_import(struct analysis *analysis, const struct unit *unit, TSNode nod
         place = unit_place(unit, node);
         module.guess |= unit->outer != NULL;
         report_fact(analysis, &analysis->imports, module.text, place, module.guess);
-        rule = find_module(analysis, module.text, module.length);
-        if (member && !(rule && match_is_policy(rule))) {
+        find_module(analysis, module.text, module.length, &matches);
+        if (member && !has_policy(&matches)) {
                 const char *whole = arena_format(&analysis->arena, "%s.%.*s", module.text,
                                                  (int)member_length, member);
-                const struct rule *other = find(analysis, LIST_IMPORTS, whole, strlen(whole));
+                const struct rule *built_in = matches.built_in;
+                unsigned asked = matches.count;
 
-                /* The policy's word goes first. */
-                if (other && (!rule || match_is_policy(other))) {
-                        rule = other;
+                find(analysis, LIST_IMPORTS, whole, strlen(whole), &matches);
+                if (matches.count > asked || matches.built_in != built_in)
                         module.text = whole;
-                }
         }
-        if (rule)
-                report_finding(analysis, rule, LIST_IMPORTS, module.text, place, module.guess);
+        report_matches(analysis, &matches, LIST_IMPORTS, module.text, place, module.guess);
+}
+
+/* Languages in which a full name needs no import: what the policy forbids to import is forbidden
+ * to use. */
+static void match_full_name(struct analysis *analysis, const struct unit *unit, TSNode node,
+                            struct value name)
+{
+        struct matches matches = { 0 };
+
+        if (analysis->learning || name.text[0] == '?' ||
+            (unit->grammar->has_full_names && !strchr(name.text, '.')))
+                return;
+        find_module(analysis, name.text, name.length, &matches);
+        matches.built_in = NULL;
+        if (matches.count > 0)
+                report_matches(analysis, &matches, LIST_IMPORTS, name.text, unit_place(unit, node),
+                               name.guess || unit->outer);
+}
+
+bool match_find_held(const struct unit *unit, struct value *name)
+{
+        const char *dot = unit->grammar->held ? strchr(name->text, '.') : NULL;
+
+        for (; dot && name->text[0] != '?'; dot = strchr(dot + 1, '.')) {
+                size_t length = strcspn(dot + 1, ".");
+
+                for (const char *const *held = unit->grammar->held; *held; held++)
+                        if (strlen(*held) == length && memcmp(*held, dot + 1, length) == 0) {
+                                name->length -= (size_t)(dot + 1 - name->text);
+                                name->text = dot + 1;
+                                name->guess = true;
+                                return true;
+                        }
+        }
+        return false;
+}
+
+void match_computed_import(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        static const char what[] = "import of a computed name";
+        struct matches matches = { 0 };
+
+        if (analysis->learning)
+                return;
+        find(analysis, LIST_FUNCTIONS, what, strlen(what), &matches);
+        report_matches(analysis, &matches, LIST_FUNCTIONS, what, unit_place(unit, node), true);
 }
 
 void match_call(struct analysis *analysis, const struct unit *unit, TSNode node,
                 struct value function)
 {
-        const struct rule *rule;
+        struct matches matches = { 0 };
         struct place place;
 
         if (analysis->learning || function.kind != VALUE_NAME || function.length == 0)
                 return;
         place = unit_place(unit, node);
         function.guess |= unit->outer != NULL;
-        if (function.text[0] != '?')
+        if (function.text[0] != '?' && function.text[0] != '#')
                 report_fact(analysis, &analysis->calls, function.text, place, function.guess);
-        rule = find(analysis, LIST_FUNCTIONS, function.text, function.length);
-        if (rule)
-                report_finding(analysis, rule, LIST_FUNCTIONS, function.text, place,
-                               function.guess);
+        if (match_find_held(unit, &function) || unit->grammar->has_full_names)
+                match_full_name(analysis, unit, node, function);
+        find(analysis, LIST_FUNCTIONS, function.text, function.length, &matches);
+        report_matches(analysis, &matches, LIST_FUNCTIONS, function.text, place, function.guess);
 }
 
 void match_reference(struct analysis *analysis, const struct unit *unit, TSNode node,
                      struct value name)
 {
-        const struct rule *rule = find(analysis, LIST_FUNCTIONS, name.text, name.length);
+        struct matches matches = { 0 };
 
-        if (rule)
-                report_finding(analysis, rule, LIST_FUNCTIONS, name.text, unit_place(unit, node),
-                               name.guess || unit->outer);
+        if (match_find_held(unit, &name) || unit->grammar->has_full_names)
+                match_full_name(analysis, unit, node, name);
+        find(analysis, LIST_FUNCTIONS, name.text, name.length, &matches);
+        if (matches.count > 0 || matches.built_in)
+                report_matches(analysis, &matches, LIST_FUNCTIONS, name.text,
+                               unit_place(unit, node), name.guess || unit->outer);
 }
 
 void match_command(struct analysis *analysis, const struct unit *unit, TSNode node,
                    const char *name, size_t length, bool guess)
 {
-        const struct rule *rule;
+        struct matches matches = { 0 };
         struct place place;
 
         if (analysis->learning || length == 0)
@@ -303,7 +393,6 @@ void match_command(struct analysis *analysis, const struct unit *unit, TSNode no
         place = unit_place(unit, node);
         guess |= unit->outer != NULL;
         report_fact(analysis, &analysis->commands, name, place, guess);
-        rule = find(analysis, LIST_COMMANDS, name, length);
-        if (rule)
-                report_finding(analysis, rule, LIST_COMMANDS, name, place, guess);
+        find(analysis, LIST_COMMANDS, name, length, &matches);
+        report_matches(analysis, &matches, LIST_COMMANDS, name, place, guess);
 }

@@ -60,7 +60,10 @@ void report_finding(struct analysis *analysis, const struct rule *rule, enum rul
         if (*slot)
                 return;
         *slot = analysis;
-        if (analysis->finding_count >= FINDINGS_MAX) {
+        /* What can stop the code has room left by what cannot. */
+        if (analysis->finding_count >= FINDINGS_MAX ||
+            (analysis->finding_count >= LIGHT_FINDINGS_MAX && rule->severity < SEVERITY_HIGH &&
+             !match_is_named(analysis, rule))) {
                 analysis->dropped++;
                 return;
         }

@@ -6,79 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WRAPPED_MAX = 16 }; /* commands that run commands, within each other */
-
 /* What a rule names to speak of code that a shell gets from somewhere. */
 static const char code_from_elsewhere[] = "| sh";
-
-/* Programs that run the program that their words name. */
-static const struct wrapper {
-        const char *name;
-        const char *with_value; /* options that take the next word, with a space around each */
-        unsigned plain;         /* words before the command */
-        bool assignments;       /* K=V may come before */
-} wrappers[] = {
-        { "command", "", 0, false },
-        { "builtin", "", 0, false },
-        { "exec", " -a ", 0, false },
-        { "nohup", "", 0, false },
-        { "setsid", "", 0, false },
-        { "time", " -f -o ", 0, false },
-        { "nice", " -n ", 0, false },
-        { "ionice", " -c -n -p ", 0, false },
-        { "stdbuf", " -i -o -e ", 0, false },
-        { "timeout", " -s -k --signal --kill-after ", 1, false },
-        { "sudo", " -u -g -h -p -C -r -t -U -D ", 0, true },
-        { "doas", " -u -C ", 0, false },
-        { "env", " -u -C -S ", 0, true },
-        { "xargs", " -a -d -E -I -L -n -P -s ", 0, false },
-        { "parallel", " -j -a ", 0, false },
-        { "busybox", "", 0, false },
-        { "toybox", "", 0, false },
-        { "chroot", "", 1, false },
-        { "unshare", "", 0, false },
-        { "nsenter", " -t ", 0, false },
-        { "strace", " -o -e -p ", 0, false },
-        { "ltrace", " -o -e -p ", 0, false },
-        { "watch", " -n ", 0, false },
-        { "coproc", "", 0, false },
-};
-
-static const struct wrapper *find_wrapper(struct value name)
-{
-        for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
-                if (shell_is(name, wrappers[i].name))
-                        return &wrappers[i];
-        return NULL;
-}
-
-/* The index of the word that the wrapper runs, or the count. */
-static size_t skip_wrapper(const struct wrapper *wrapper, const struct shell_words *words,
-                           size_t at)
-{
-        unsigned plain = wrapper->plain;
-
-        for (at++; at < words->count; at++) {
-                struct value word = words->values[at];
-                char option[40];
-
-                if (word.kind != VALUE_TEXT)
-                        return at;
-                if (word.text[0] == '-' && word.length < sizeof(option) - 3) {
-                        (void)snprintf(option, sizeof(option), " %s ", word.text);
-                        at += strstr(wrapper->with_value, option) != NULL;
-                        continue;
-                }
-                if (wrapper->assignments && strchr(word.text, '='))
-                        continue;
-                if (plain > 0) {
-                        plain--;
-                        continue;
-                }
-                return at;
-        }
-        return words->count;
-}
+/* And of a command whose name nobody can see. */
+static const char computed_command[] = "$command";
 
 static void parse_within(struct analysis *analysis, const struct unit *unit, TSNode node,
                          struct value text)
@@ -116,13 +47,13 @@ static void named_command(struct analysis *analysis, const struct unit *unit, TS
                           const struct shell_words *words, size_t at, unsigned depth)
 {
         struct value name = shell_base_name(analysis, words->values[at]), alias[ALTERNATIVES_MAX];
-        const struct wrapper *wrapper = find_wrapper(name);
+        const struct shell_wrapper *wrapper = shell_find_wrapper(name);
         const char *key;
 
         match_command(analysis, unit, node, name.text, name.length, name.guess);
         if (wrapper) {
-                find_started(analysis, unit, node, words, skip_wrapper(wrapper, words, at),
-                             depth + 1);
+                find_started(analysis, unit, node, words,
+                             shell_skip_wrapper(unit, wrapper, words, at), depth + 1);
                 return;
         }
         if (shell_is_shell(analysis, name) || shell_is(name, "su")) {
@@ -155,42 +86,40 @@ static void named_command(struct analysis *analysis, const struct unit *unit, TS
             scope_alternatives(analysis, unit, key, strlen(key), UINT32_MAX, alias) > 0 &&
             alias[0].kind == VALUE_TEXT)
                 parse_within(analysis, unit, node, alias[0]);
+        key = shell_wrapper_key(analysis, name.text, name.length);
+        if (names_find(&analysis->scope->names, key, strlen(key)))
+                find_started(analysis, unit, node, words, at + 1, depth + 1);
 }
 
 /* The command whose name is the word at the index. */
 static void find_started(struct analysis *analysis, const struct unit *unit, TSNode node,
                          const struct shell_words *words, size_t at, unsigned depth)
 {
-        struct value name;
+        struct value name, made;
 
         if (at >= words->count || depth >= WRAPPED_MAX)
                 return;
         name = words->values[at];
-        if (name.kind != VALUE_TEXT)
+        /* What a function runs of its words is seen where it is called. */
+        if (name.kind != VALUE_TEXT &&
+            !ts_node_is_null(shell_function_of_words(unit, words->nodes[at])))
                 return;
+        if (name.kind != VALUE_TEXT || shell_is_pattern(unit, words->nodes[at], name)) {
+                match_command(analysis, unit, node, computed_command, strlen(computed_command),
+                              true);
+                return;
+        }
+        made = shell_braces(analysis, unit, words->nodes[at], name);
+        if (made.kind == VALUE_TEXT) {
+                parse_within(analysis, unit, node, made);
+                return;
+        }
         /* A variable without quotes falls apart into words. */
         if (name.guess && strpbrk(name.text, " \t\n")) {
                 parse_within(analysis, unit, node, name);
                 return;
         }
         named_command(analysis, unit, node, words, at, depth);
-}
-
-/* alias x=y */
-static void learn_aliases(struct analysis *analysis, const struct shell_words *words)
-{
-        for (size_t i = 1; i < words->count; i++) {
-                struct value word = words->values[i];
-                const char *equals = word.kind == VALUE_TEXT ? strchr(word.text, '=') : NULL;
-                const char *key;
-
-                if (!equals || equals == word.text)
-                        continue;
-                key = arena_format(&analysis->arena, "alias %.*s", (int)(equals - word.text),
-                                   word.text);
-                scope_bind(analysis, key, strlen(key),
-                           value_text(analysis, equals + 1, strlen(equals + 1), true), 0);
-        }
 }
 
 void shell_command(struct analysis *analysis, const struct unit *unit, TSNode node)
@@ -207,7 +136,11 @@ void shell_command(struct analysis *analysis, const struct unit *unit, TSNode no
                 if (words.count == 0)
                         return;
                 if (shell_is(words.values[0], "alias"))
-                        learn_aliases(analysis, &words);
+                        shell_learn_aliases(analysis, &words);
+                if (shell_is(words.values[0], "set"))
+                        shell_learn_words(analysis, unit, node, &words);
+                if (analysis->learning)
+                        shell_learn_wrapper(analysis, unit, &words);
                 if (analysis->learning)
                         return;
                 find_started(analysis, unit, node, &words, 0, 0);
@@ -245,12 +178,12 @@ static bool reads_code(struct analysis *analysis, const struct unit *unit, TSNod
                 return false;
         shell_words_of(analysis, unit, command, &words);
         for (unsigned i = 0; i < WRAPPED_MAX && at < words.count; i++) {
-                const struct wrapper *wrapper =
-                        find_wrapper(shell_base_name(analysis, words.values[at]));
+                const struct shell_wrapper *wrapper =
+                        shell_find_wrapper(shell_base_name(analysis, words.values[at]));
 
                 if (!wrapper)
                         break;
-                at = skip_wrapper(wrapper, &words, at);
+                at = shell_skip_wrapper(unit, wrapper, &words, at);
         }
         if (at >= words.count || !shell_is_shell(analysis, words.values[at]))
                 return false;
@@ -290,8 +223,8 @@ void shell_redirected(struct analysis *analysis, const struct unit *unit, TSNode
                 {
                         const char *code = unit_text(unit, text, &length);
 
-                        unit_within(analysis, unit, redirect, &grammar_shell,
-                                    arena_strndup(&analysis->arena, code, length), length);
+                        unit_verbatim(analysis, unit, text, &grammar_shell,
+                                      arena_strndup(&analysis->arena, code, length), length);
                 }
         }
 }

@@ -18,8 +18,10 @@ static struct value joined(struct analysis *analysis, struct value a, struct val
         return (struct value){ VALUE_TEXT, a.guess || b.guess, text, a.length + b.length };
 }
 
-/* A backslash makes the next character plain; a line that goes on is put together. */
-static struct value unescape(struct analysis *analysis, const char *text, size_t length)
+/* A backslash makes the next character plain, in quotes only those that mean something there; a
+ * line that goes on is put together. */
+static struct value unescape(struct analysis *analysis, const char *text, size_t length,
+                             bool is_quoted)
 {
         char *out;
         size_t used = 0;
@@ -28,43 +30,146 @@ static struct value unescape(struct analysis *analysis, const char *text, size_t
                 return unknown;
         out = arena_alloc(&analysis->arena, length + 1);
         for (size_t i = 0; i < length; i++) {
-                if (text[i] == '\\' && i + 1 < length && text[++i] == '\n')
+                if (text[i] == '\\' && i + 1 < length &&
+                    (!is_quoted || strchr("$`\"\\\n", text[i + 1])) && text[++i] == '\n')
                         continue;
                 out[used++] = text[i];
         }
         return (struct value){ VALUE_TEXT, false, out, used };
 }
 
+/* The nth word of a text. */
+static struct value nth_word(struct analysis *analysis, struct value text, unsigned index)
+{
+        const char *at = text.text;
+
+        for (;; index--) {
+                size_t length = strcspn(at, " ");
+
+                if (index == 0)
+                        return value_text(analysis, at, length, true);
+                if (at[length] == '\0')
+                        return unknown;
+                at += length + 1;
+        }
+}
+
+/* The name within ${...}: x, or an array; and what stands in for it where it has no value. A form
+ * that changes the value, such as ${x/a/b}, is not known. */
+static TSNode expanded_name(const struct unit *unit, TSNode node, TSNode *ret_index,
+                            TSNode *ret_instead)
+{
+        static const char *const forms[] = { "}", ":-", "-", ":=", "=", ":?", "?" };
+        TSNode inner = node_child(node, 0), name = inner;
+        size_t length, name_length, before;
+        const char *text = unit_text(unit, node, &length), *after;
+
+        *ret_index = *ret_instead = (TSNode){ 0 };
+        if (unit_is(inner, "subscript")) {
+                name = unit_named(unit, inner, "name");
+                *ret_index = unit_named(unit, inner, "index");
+        }
+        if (!unit_is(name, "variable_name") && !unit_is(name, "special_variable_name"))
+                return (TSNode){ 0 };
+        if (length < 3 || text[1] != '{')
+                return name;
+        before = ts_node_start_byte(inner) - ts_node_start_byte(node);
+        (void)unit_text(unit, inner, &name_length);
+        if (before != 2 || before + name_length >= length)
+                return (TSNode){ 0 };
+        after = text + before + name_length;
+        for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+                if (strncmp(after, forms[i], strlen(forms[i])) == 0) {
+                        *ret_instead = node_child(node, 1);
+                        return name;
+                }
+        return (TSNode){ 0 };
+}
+
 /* $x: what was assigned, where that is known. */
 static struct value variable_value(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         struct value values[ALTERNATIVES_MAX], texts[ALTERNATIVES_MAX];
-        TSNode name = node_child(node, 0);
+        TSNode index, instead, name = expanded_name(unit, node, &index, &instead);
         unsigned count, found = 0, pick;
         const char *text;
         size_t length;
+        bool is_set = false;
 
-        /* Only the plain form: ${x}, not ${x:-y} or ${x/a/b}. */
-        if (!unit_is(name, "variable_name") || node_count(node) != 1)
-                return unknown;
-        text = unit_text(unit, node, &length);
-        if (length > 2 && text[1] == '{' &&
-            ts_node_end_byte(name) - ts_node_start_byte(name) + 3 != length)
-                return unknown;
         text = unit_text(unit, name, &length);
-        if (length > NAME_SHOWN_MAX)
+        if (ts_node_is_null(name) || length > NAME_SHOWN_MAX)
                 return unknown;
+        if (length == 1 && text[0] == '*')
+                text = "@";
         count = scope_alternatives(analysis, unit, text, length,
                                    unit->outer ? UINT32_MAX : ts_node_start_byte(node), values);
-        for (unsigned i = 0; i < count; i++)
+        for (unsigned i = 0; i < count; i++) {
+                is_set |= values[i].kind != VALUE_NAME;
                 if (values[i].kind == VALUE_TEXT)
                         texts[found++] = values[i];
-        if (found == 0)
-                return unknown;
+        }
+        if (found == 0) {
+                struct value other = is_set ? unknown : value_of(analysis, unit, instead);
+
+                other.guess = true;
+                return other;
+        }
         pick = analysis->pick < found ? analysis->pick : found - 1;
         analysis->more |= analysis->pick + 1 < found;
         texts[pick].guess = true;
-        return texts[pick];
+        text = unit_text(unit, index, &length);
+        if (length == 0 || (length == 1 && (text[0] == '@' || text[0] == '*')))
+                return texts[pick];
+        return length == 1 && text[0] >= '0' && text[0] <= '9'
+                       ? nth_word(analysis, texts[pick], (unsigned)(text[0] - '0'))
+                       : unknown;
+}
+
+/* The variable itself, as in x+=y. */
+static struct value named_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        struct value values[ALTERNATIVES_MAX];
+        size_t length;
+        const char *text = unit_text(unit, node, &length);
+        unsigned count =
+                length > NAME_SHOWN_MAX
+                        ? 0
+                        : scope_alternatives(analysis, unit, text, length,
+                                             unit->outer ? UINT32_MAX : ts_node_start_byte(node),
+                                             values);
+
+        return count ? values[0] : unknown;
+}
+
+/* What printf makes of its format: escapes, and words for %s. */
+static struct value printed(struct analysis *analysis, const struct shell_words *words)
+{
+        const struct value nothing = { VALUE_TEXT, false, "", 0 };
+        struct value format = words->values[1], all = nothing;
+        size_t next = 2, plain;
+
+        if (format.kind != VALUE_TEXT)
+                return unknown;
+        format = text_unescape(analysis, format.text, format.length);
+        if (format.kind != VALUE_TEXT)
+                return unknown;
+        for (const char *at = format.text; *at && all.kind == VALUE_TEXT; at += plain) {
+                plain = strcspn(at, "%");
+                all = joined(analysis, all, value_text(analysis, at, plain, true));
+                if (at[plain] == '\0')
+                        break;
+                if (at[plain + 1] != 's' && at[plain + 1] != 'b')
+                        return unknown;
+                all = joined(analysis, all, next < words->count ? words->values[next] : nothing);
+                next++;
+                plain += 2;
+                /* The format is used again for what is left. */
+                if (at[plain] == '\0' && next < words->count && words->count <= SHELL_WORDS_MAX) {
+                        at = format.text;
+                        plain = 0;
+                }
+        }
+        return all;
 }
 
 /* $(echo text) */
@@ -81,9 +186,37 @@ static struct value substitution_value(struct analysis *analysis, const struct u
         if (words.count < 2 ||
             (!shell_is(words.values[0], "echo") && !shell_is(words.values[0], "printf")))
                 return unknown;
-        text = shell_joined(analysis, &words, shell_is(words.values[1], "-n") ? 2 : 1);
+        if (shell_is(words.values[0], "printf"))
+                text = printed(analysis, &words);
+        else if (shell_is(words.values[1], "-e") || shell_is(words.values[1], "-ne"))
+                text = shell_joined(analysis, &words, 2);
+        else
+                text = shell_joined(analysis, &words, shell_is(words.values[1], "-n") ? 2 : 1);
+        if (text.kind == VALUE_TEXT && shell_is(words.values[0], "echo") && words.count > 2 &&
+            words.values[1].kind == VALUE_TEXT && strchr(words.values[1].text, 'e'))
+                text = text_unescape(analysis, text.text, text.length);
+        while (text.kind == VALUE_TEXT && text.length > 0 && text.text[text.length - 1] == '\n')
+                text = value_text(analysis, text.text, text.length - 1, true);
         text.guess = true;
         return text;
+}
+
+/* (rm x): the words, put together as a call of them is. */
+static struct value array_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        const struct value space = { VALUE_TEXT, true, " ", 1 };
+        struct value all = { VALUE_TEXT, true, "", 0 };
+        uint32_t count = node_count(node);
+
+        for (uint32_t i = 0; i < count && all.kind == VALUE_TEXT; i++) {
+                if (i > 0)
+                        all = joined(analysis, all, space);
+                all = count > SHELL_WORDS_MAX
+                              ? unknown
+                              : joined(analysis, all,
+                                       value_of(analysis, unit, node_child(node, i)));
+        }
+        return all;
 }
 
 /* A string in double quotes, or words side by side. */
@@ -107,7 +240,7 @@ struct value shell_word(struct analysis *analysis, const struct unit *unit, TSNo
         if (length > VALUE_BYTES_MAX)
                 return unknown;
         if (unit_is(node, "word") || unit_is(node, "string_content") || unit_is(node, "number"))
-                return unescape(analysis, text, length);
+                return unescape(analysis, text, length, unit_is(node, "string_content"));
         if (unit_is(node, "raw_string"))
                 return length >= 2 ? value_text(analysis, text + 1, length - 2, false) : unknown;
         if (unit_is(node, "ansi_c_string"))
@@ -118,6 +251,10 @@ struct value shell_word(struct analysis *analysis, const struct unit *unit, TSNo
                 return value_of(analysis, unit, node_child(node, 0));
         if (unit_is(node, "simple_expansion") || unit_is(node, "expansion"))
                 return variable_value(analysis, unit, node);
+        if (unit_is(node, "array"))
+                return array_value(analysis, unit, node);
+        if (unit_is(node, "variable_name"))
+                return named_value(analysis, unit, node);
         if (unit_is(node, "command_substitution"))
                 return substitution_value(analysis, unit, node);
         return unknown;

@@ -143,6 +143,36 @@ struct value text_unescape(struct analysis *analysis, const char *text, size_t l
         return finish(&builder, false);
 }
 
+const char *text_translated(struct analysis *analysis, const char *text, size_t *length)
+{
+        char *out;
+        size_t used = 0;
+
+        if (!memmem(text, *length, "\\u", 2))
+                return text;
+        out = arena_alloc(&analysis->arena, *length + 1);
+        for (size_t i = 0; i < *length;) {
+                size_t at = i + 1;
+                uint32_t c = 0;
+
+                while (text[i] == '\\' && at < *length && text[at] == 'u')
+                        at++;
+                /* Letters of other scripts stay as they are written: no keyword has any. */
+                if (at > i + 1 && number(text + at, *length - at, 16, 4, &c) == 4 && c > 0 &&
+                    c < 0x80) {
+                        out[used++] = (char)c;
+                        i = at + 4;
+                        continue;
+                }
+                /* A backslash that is escaped itself begins nothing. */
+                if (text[i] == '\\' && i + 1 < *length)
+                        out[used++] = text[i++];
+                out[used++] = text[i++];
+        }
+        *length = used;
+        return out;
+}
+
 /* Where the text between the quotes of a literal lies. */
 struct quoted {
         size_t start, end;

@@ -139,9 +139,9 @@ static struct place place_of_byte(const struct analysis *analysis, uint32_t byte
 }
 
 static void match_tokens(struct analysis *analysis, const struct tokens *tokens,
-                         const struct watch_glob *watched)
+                         const struct watch_item *watched)
 {
-        const char *pattern = normal_pattern(analysis, watched->glob);
+        const char *pattern = normal_pattern(analysis, watched->text);
         size_t length = strlen(pattern);
 
         for (size_t at = 0; length && at + length <= tokens->length; at++) {
@@ -157,14 +157,14 @@ static void match_tokens(struct analysis *analysis, const struct tokens *tokens,
                 if (is_word(pattern[length - 1]) && end < tokens->length &&
                     is_word(tokens->text[end]) && !tokens->starts[end])
                         continue;
-                report_finding(analysis, watched->rule, LIST_PATTERNS, watched->glob,
+                report_finding(analysis, watched->rule, LIST_PATTERNS, watched->text,
                                place_of_byte(analysis, tokens->bytes[at], length), false);
         }
 }
 
-static void match_text(struct analysis *analysis, const struct watch_glob *watched)
+static void match_text(struct analysis *analysis, const struct watch_item *watched)
 {
-        const char *pattern = watched->glob + strlen(text_prefix);
+        const char *pattern = watched->text + strlen(text_prefix);
         size_t length = strlen(pattern), at = 0;
 
         while (length && at + length <= analysis->length) {
@@ -174,7 +174,7 @@ static void match_text(struct analysis *analysis, const struct watch_glob *watch
                 if (!found)
                         return;
                 at = (size_t)(found - analysis->source);
-                report_finding(analysis, watched->rule, LIST_PATTERNS, watched->glob,
+                report_finding(analysis, watched->rule, LIST_PATTERNS, watched->text,
                                place_of_byte(analysis, (uint32_t)at, length), false);
                 at += length;
         }
@@ -188,8 +188,8 @@ void tokens_match(struct analysis *analysis, const struct unit *unit)
         if (!watch->others)
                 return;
         collect(analysis, unit, &tokens);
-        for (const struct watch_glob *pattern = watch->others; pattern; pattern = pattern->next)
-                if (str_has_prefix(pattern->glob, text_prefix))
+        for (const struct watch_item *pattern = watch->others; pattern; pattern = pattern->next)
+                if (str_has_prefix(pattern->text, text_prefix))
                         match_text(analysis, pattern);
                 else
                         match_tokens(analysis, &tokens, pattern);

@@ -94,8 +94,9 @@ void unit_parse(struct analysis *analysis, const struct grammar *grammar, const 
         visits_find(analysis, ret_unit);
 }
 
-void unit_within(struct analysis *analysis, const struct unit *outer, TSNode place,
-                 const struct grammar *grammar, const char *text, size_t length)
+static void parse_within(struct analysis *analysis, const struct unit *outer, TSNode place,
+                         const struct grammar *grammar, const char *text, size_t length,
+                         bool is_verbatim)
 {
         struct unit unit;
 
@@ -106,23 +107,48 @@ void unit_within(struct analysis *analysis, const struct unit *outer, TSNode pla
         unit_parse(analysis, grammar, text, length, &unit);
         unit.outer = outer;
         unit.place = place;
+        unit.is_verbatim = is_verbatim;
         unit.depth = outer->depth + 1;
         scope_enter(analysis); /* what it binds is gone with it */
         walk_unit(analysis, &unit);
         scope_leave(analysis);
 }
 
+void unit_within(struct analysis *analysis, const struct unit *outer, TSNode place,
+                 const struct grammar *grammar, const char *text, size_t length)
+{
+        parse_within(analysis, outer, place, grammar, text, length, false);
+}
+
+void unit_verbatim(struct analysis *analysis, const struct unit *outer, TSNode place,
+                   const struct grammar *grammar, const char *text, size_t length)
+{
+        parse_within(analysis, outer, place, grammar, text, length, true);
+}
+
+/* A point of a text, seen from where the text begins. */
+static TSPoint moved(TSPoint point, TSPoint origin)
+{
+        return (TSPoint){ point.row + origin.row,
+                          point.column + (point.row == 0 ? origin.column : 0) };
+}
+
 struct place unit_place(const struct unit *unit, TSNode node)
 {
-        while (unit->outer) {
-                node = unit->place;
-                unit = unit->outer;
+        struct place place = { ts_node_start_point(node), ts_node_end_point(node),
+                               ts_node_start_byte(node) };
+
+        for (; unit->outer; unit = unit->outer) {
+                TSPoint origin = ts_node_start_point(unit->place);
+                uint32_t byte = ts_node_start_byte(unit->place);
+
+                if (unit->is_verbatim)
+                        place = (struct place){ moved(place.start, origin),
+                                                moved(place.end, origin), place.byte + byte };
+                else
+                        place = (struct place){ origin, ts_node_end_point(unit->place), byte };
         }
-        return (struct place){
-                .start = ts_node_start_point(node),
-                .end = ts_node_end_point(node),
-                .byte = ts_node_start_byte(node),
-        };
+        return place;
 }
 
 TSNode unit_field(const struct unit *unit, TSNode node, unsigned field)

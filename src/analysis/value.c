@@ -170,6 +170,51 @@ static struct value concat_value(struct analysis *analysis, const struct unit *u
         return joined_texts(analysis, left, right);
 }
 
+/* Whether an assignment adds to what the name was: `x += y`. */
+bool value_is_sum(const struct unit *unit, TSNode node)
+{
+        TSNode operator= unit_field(unit, node, 2);
+        size_t length;
+        const char *text;
+
+        if (unit->grammar == &grammar_shell) {
+                uint32_t name = ts_node_end_byte(unit_field(unit, node, 0));
+
+                return name > 0 && name < unit->length && unit->text[name] == '+';
+        }
+        if (ts_node_is_null(operator))
+                return false;
+        text = unit_text(unit, operator, & length);
+        return length > 1 && text[0] != ':';
+}
+
+/* What an assignment gives. Of what is computed, only texts that are added are known. */
+static struct value assigned_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        TSNode operator= unit_field(unit, node, 2);
+        struct value right = value_of(analysis, unit, unit_field(unit, node, 1));
+        size_t length = 0;
+
+        if (!value_is_sum(unit, node))
+                return right;
+        if (!ts_node_is_null(operator) && unit_text(unit, operator, & length)[0] != '+')
+                return unknown;
+        return joined_texts(analysis, value_of(analysis, unit, unit_field(unit, node, 0)), right);
+}
+
+/* a . b . c as it is written */
+static struct value path_value(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        char plain[NAME_SHOWN_MAX * 2];
+        size_t length, used = 0;
+        const char *text = unit_text(unit, node, &length);
+
+        for (size_t i = 0; i < length && used < sizeof(plain) - 1; i++)
+                if (!strchr(" \t\r\n\f", text[i]))
+                        plain[used++] = text[i];
+        return value_name(analysis, unit, plain, used, false);
+}
+
 static struct value reversed(struct analysis *analysis, struct value text)
 {
         char *back = arena_alloc(&analysis->arena, text.length + 1);
@@ -231,6 +276,7 @@ static struct value call_value(struct analysis *analysis, const struct unit *uni
 {
         TSNode arguments = unit_field(unit, node, role == ROLE_CALL ? 1 : 2);
         TSNode called = role == ROLE_CALL ? unit_field(unit, node, 0) : node;
+        struct value value;
         size_t length;
 
         if (role == ROLE_CALL && unit_role(unit, called) == ROLE_MEMBER) {
@@ -238,18 +284,25 @@ static struct value call_value(struct analysis *analysis, const struct unit *uni
 
                 if (!ts_node_is_null(object) && !ts_node_is_null(method)) {
                         const char *name = unit_text(unit, method, &length);
-                        struct value text =
-                                known_text_method(analysis, unit, value_of(analysis, unit, object),
-                                                  name, length, object, arguments);
+                        struct value text;
+
+                        if (unit->grammar->calls_by_method && length == 4 &&
+                            memcmp(name, "bind", 4) == 0)
+                                return value_of(analysis, unit, object);
+                        text = known_text_method(analysis, unit, value_of(analysis, unit, object),
+                                                 name, length, object, arguments);
 
                         if (text.kind != VALUE_UNKNOWN)
                                 return text;
                 }
         }
-        return known_value(analysis, unit,
-                           role == ROLE_CALL ? value_of(analysis, unit, called)
-                                             : member_value(analysis, unit, node),
-                           node, arguments);
+        if (role == ROLE_CALL)
+                value = value_of(analysis, unit, called);
+        else if (ts_node_is_null(unit_field(unit, node, 0)))
+                value = value_identifier(analysis, unit, unit_field(unit, node, 1));
+        else
+                value = member_value(analysis, unit, node);
+        return known_value(analysis, unit, value, node, arguments);
 }
 
 static struct value role_value(struct analysis *analysis, const struct unit *unit, TSNode node)
@@ -257,7 +310,7 @@ static struct value role_value(struct analysis *analysis, const struct unit *uni
         enum role role = unit_role(unit, node);
         uint32_t count;
 
-        if (unit->grammar == &grammar_shell)
+        if (unit->grammar == &grammar_shell && role != ROLE_BIND)
                 return shell_word(analysis, unit, node);
         switch (role) {
         case ROLE_IDENTIFIER:
@@ -286,7 +339,9 @@ static struct value role_value(struct analysis *analysis, const struct unit *uni
                 return count ? value_of(analysis, unit, node_child(node, count - 1)) : unknown;
         case ROLE_BIND:
         case ROLE_ASSIGN:
-                return value_of(analysis, unit, unit_field(unit, node, 1));
+                return assigned_value(analysis, unit, node);
+        case ROLE_PATH:
+                return path_value(analysis, unit, node);
         case ROLE_DEFINE:
         case ROLE_LAMBDA:
                 return (struct value){ VALUE_LOCAL, false, "", 0 };

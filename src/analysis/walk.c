@@ -124,24 +124,44 @@ static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t
         bind_text(walk, innermost_name(unit, target), meaning, byte);
 }
 
+/* x = y, x += y */
+static void bind_assigned(struct walk *walk, TSNode node, uint32_t byte)
+{
+        TSNode target = unit_field(walk->unit, node, 0);
+        struct value sum;
+
+        if (!value_is_sum(walk->unit, node)) {
+                bind_target(walk, target, unit_field(walk->unit, node, 1), byte);
+                return;
+        }
+        if (unit_role(walk->unit, target) != ROLE_IDENTIFIER)
+                return;
+        walk->analysis->pick = 0;
+        sum = value_of(walk->analysis, walk->unit, node);
+        bind_text(walk, target, sum.kind == VALUE_TEXT ? sum : local, byte);
+}
+
 static void enter_binding(struct walk *walk, TSNode node, enum role role)
 {
-        TSNode target = unit_field(walk->unit, node, 0), value = unit_field(walk->unit, node, 1);
+        TSNode value = unit_field(walk->unit, node, 1);
         uint32_t byte = walk->unit->outer ? 0 : ts_node_end_byte(node);
         struct analysis *analysis = walk->analysis;
 
+        /* `var x;` leaves what x was before, such as a parameter of the module's wrapper. */
+        if (ts_node_is_null(value) && unit_is(ts_node_parent(node), "variable_declaration"))
+                return;
         if (role == ROLE_ASSIGN && analysis->learning && analysis->scope->level > 0) {
                 /* It may be a name of the file's that a function assigns to. */
                 unsigned level = analysis->scope->level;
 
                 analysis->scope->level = 0;
                 analysis->branch++;
-                bind_target(walk, target, value, byte);
+                bind_assigned(walk, node, byte);
                 analysis->branch--;
                 analysis->scope->level = level;
                 return;
         }
-        bind_target(walk, target, value, byte);
+        bind_assigned(walk, node, byte);
 }
 
 /* The parameters' names mean what is handed in, or their default. */
@@ -246,6 +266,39 @@ static void enter_call(struct walk *walk, TSNode node, enum role role)
         analysis->pick = 0;
 }
 
+/* Whether a name is handed on, so that nobody sees what is done with it: not called, asked for a
+ * member, bound to a name that is followed, or asked for its type. */
+static bool is_handed_on(const struct walk *walk, TSNode node)
+{
+        const struct unit *unit = walk->unit;
+        TSNode around = ts_node_parent(node);
+
+        for (unsigned i = 0; i < DECLARATORS_MAX; i++) {
+                enum role role = unit_role(unit, around);
+
+                if (role != ROLE_WRAP && role != ROLE_LAST)
+                        break;
+                node = around;
+                around = ts_node_parent(node);
+        }
+        switch (unit_role(unit, around)) {
+        case ROLE_CALL:
+        case ROLE_MEMBER:
+        case ROLE_INDEX:
+        case ROLE_BIND:
+                return false;
+        case ROLE_ASSIGN:
+                return unit_role(unit, unit_field(unit, around, 0)) != ROLE_IDENTIFIER;
+        default: {
+                size_t length;
+                const char *text = unit_text(unit, around, &length);
+
+                return !unit_is(around, "unary_expression") || length < 6 ||
+                       memcmp(text, "typeof", 6) != 0;
+        }
+        }
+}
+
 static void enter_name(struct walk *walk, TSNode node)
 {
         struct analysis *analysis = walk->analysis;
@@ -263,6 +316,9 @@ static void enter_name(struct walk *walk, TSNode node)
                 analysis->pick = 0;
                 if (value.kind == VALUE_NAME)
                         match_reference(analysis, walk->unit, node, value);
+                if (walk->unit->grammar->calls_by_method && known_is_import(walk->unit, value) &&
+                    is_handed_on(walk, node))
+                        match_computed_import(analysis, walk->unit, node);
                 if (!analysis->more)
                         break;
         }
@@ -321,12 +377,17 @@ static bool enter(struct walk *walk, TSNode node, enum role role)
         case ROLE_IMPORT:
                 walk->unit->grammar->import(analysis, walk->unit, node);
                 return false;
+        case ROLE_EXPORT:
+                walk->unit->grammar->import(analysis, walk->unit, node);
+                return true;
         case ROLE_DEFINE:
         case ROLE_LAMBDA:
                 enter_function(walk, node, role);
                 return true;
         case ROLE_BRANCH:
                 analysis->branch++;
+                if (unit_is(node, "for_statement") && walk->unit->grammar == &grammar_shell)
+                        shell_loop(analysis, walk->unit, node);
                 return true;
         case ROLE_BIND:
         case ROLE_ASSIGN:
@@ -341,6 +402,9 @@ static bool enter(struct walk *walk, TSNode node, enum role role)
         case ROLE_INDEX:
                 enter_name(walk, node);
                 return true;
+        case ROLE_PATH:
+                enter_name(walk, node);
+                return false;
         case ROLE_GLOBAL:
                 enter_global(walk, node);
                 return false;
@@ -397,6 +461,8 @@ void walk_unit(struct analysis *analysis, const struct unit *unit)
                 arena_step(&analysis->arena);
                 if (visit->is_wrong && !analysis->learning)
                         report_error(analysis, unit, visit->node);
+                if (visit->is_wrong && unit->grammar == &grammar_shell)
+                        shell_wrong(analysis, unit, visit->node);
                 next = enter(&walk, visit->node, role) ? i + 1 : visit->end;
                 if (role == ROLE_BRANCH || role == ROLE_DEFINE || role == ROLE_LAMBDA) {
                         ARENA_GROW(&analysis->arena, walk.around, walk.around_count,

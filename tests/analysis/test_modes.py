@@ -169,3 +169,20 @@ def test_cases_of_blocked_code_do_not_run(sandbox, place):
 def test_the_text_form_tells_it(sandbox):
     text = sandbox.run("-l", "python", "--text", "-c", EVIL).stdout.decode()
     assert "analysis: high risk (starts other programs)" in text
+
+
+def test_a_rule_of_one_s_own_counts_beside_the_built_in_ones(sandbox, place):
+    folder = sandbox.make_directory(sandbox.make_directory(place / "rules") / "python")
+    sandbox.make_file(folder / "team.yaml", "- { id: team.http, severity: critical, sentence: asks, "
+                                            "recommendation: do not, imports: [http] }\n")
+    result = sandbox.python("import http.client\nprint('ran')", "--check", "block", "--rules", str(folder.parent))
+    assert (result["_exit"], result["stdout"]) == (126, ""), result
+    assert {finding["rule"] for finding in result["analysis"]["findings"]} == {"team.http", "python.network"}
+
+
+def test_many_small_findings_hide_no_forbidden_one(sandbox, policy):
+    flags = policy("analysis: { mode: block, python: { forbidden_imports: [zlib] } }")
+    code = "import os\n" + "os.getenv('A')\n" * 600 + "import zlib\nprint('ran')"
+    result = sandbox.python(code, *flags)
+    assert (result["_exit"], result["stdout"]) == (126, ""), result["message"]
+    assert result["message"] == "Security policy blocked import: zlib (line 602)"
