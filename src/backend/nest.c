@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { NEST_BUILD_MS = 30000, NEST_MEMORY_MOST = 16 << 20, PEAK_OF_A_COPY = 4 };
+enum { NEST_BUILD_MS = 30000, NEST_MEMORY_MOST = 16 << 20 };
 
 int nest_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                const struct cgroup_limits *limits, struct nest *nest, struct error *err)
@@ -82,12 +82,8 @@ int nest_hatch(const struct backend *backend, struct nest *nest, const struct pa
         run->kill_signal = SIGKILL;
         run->nest = nest;
         run->group = nest->run.group;
-        /* The nest and the keeper; and for a moment whoever brings the guest, which a peak of four
-         * does not tell from a second process. */
-        run->own_processes = 2;
+        run->own_processes = 2; /* the nest and the keeper */
         run->peak_before = cgroup_processes_peak(&nest->run.group);
-        if (park && run->peak_before < PEAK_OF_A_COPY)
-                run->peak_before = PEAK_OF_A_COPY;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
         run->socket = pair[0];

@@ -12,7 +12,7 @@ static struct totals read_group(const struct watch *watch)
 
         return (struct totals){ cgroup_memory_now(group),
                                 watch_less(cgroup_cpu_us(group), watch->run->cpu_before_us),
-                                processes > 1 ? (uint32_t)processes - 1 : 0 };
+                                (uint32_t)watch_less(processes, watch->run->own_processes) };
 }
 
 /* The sooner the nearer the CPU limit is; often where this is what enforces memory. */

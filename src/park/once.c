@@ -95,9 +95,6 @@ void once_wait(struct init *init, int socket)
         for (size_t i = 0; i < count; i++)
                 fd_close(fds[i]);
         memset(&given, 0, sizeof(given));
-        memset(init->outer_namespaces, 0, sizeof(init->outer_namespaces));
-        memset(init->outer_root, 0, sizeof(init->outer_root));
-        memset(&init->report, 0, sizeof(init->report));
 }
 
 void once_execute(const struct init *init)

@@ -3,10 +3,10 @@
  * interpreter where it would open the user's program, and waits for keepers who ask for a guest.
  *
  * For each guest: a child that shares our memory (so that nothing is copied for it) joins the
- * keeper's namespaces and control groups and forks. That fork, a copy of the interpreter, is born
- * in all of them. It drops everything exactly as a guest that is executed does (src/init/guest.c is
- * compiled into this library), proves it, reports, and goes on into the user's program. We are its
- * parent, so we tell its keeper how it ended.
+ * keeper's namespaces and forks. That fork, a copy of the interpreter, is born in all of them. It
+ * enters the control groups, drops everything exactly as a guest that is executed does
+ * (src/init/guest.c is compiled into this library), proves it, reports, and goes on into the user's
+ * program. We are its parent, so we tell its keeper how it ended.
  *
  * Nothing here allocates, and there is one thread.
  */
@@ -62,6 +62,12 @@ static struct {
 
 /* ---- the guest's side ---- */
 
+/* Where the plan is, until the guest has what it needs of it. */
+static struct {
+        void *bytes, *arena;
+        size_t length, arena_size;
+} read_plan;
+
 void park_decode_plan(struct init *init, int plan_fd, uint64_t length)
 {
         size_t arena_size = plan_arena_size(length);
@@ -72,6 +78,63 @@ void park_decode_plan(struct init *init, int plan_fd, uint64_t length)
         if (bytes == MAP_FAILED || arena == MAP_FAILED ||
             plan_decode(bytes, length, arena, arena_size, &init->plan) != NULL)
                 report_failure(init, STAGE_ORDER, EPROTO);
+        read_plan.bytes = bytes;
+        read_plan.arena = arena;
+        read_plan.length = length;
+        read_plan.arena_size = arena_size;
+}
+
+static size_t size_of(const char **words, uint32_t count)
+{
+        size_t size = (count + 1) * sizeof(*words);
+
+        for (uint32_t i = 0; i < count; i++)
+                size += strlen(words[i]) + 1;
+        return size;
+}
+
+/* Copies the list to `place`; the end of it. The strings come after the pointers. */
+static char *copy_words(const char **words, uint32_t count, char *place)
+{
+        const char **copies = (const char **)(void *)place;
+        char *next = place + (count + 1) * sizeof(*words);
+
+        for (uint32_t i = 0; i < count; i++) {
+                size_t length = strlen(words[i]) + 1;
+
+                copies[i] = memcpy(next, words[i], length);
+                next += length;
+        }
+        copies[count] = NULL;
+        return next;
+}
+
+/* The guest keeps its command and its environment. The rest of the plan, and what else is of the
+ * host's (numbers of processes, names of groups and files), is none of the program's business. */
+void park_forget(struct init *init)
+{
+        struct plan *plan = &init->plan;
+        struct plan kept = { .argument_count = plan->argument_count,
+                             .environment_count = plan->environment_count };
+        size_t arguments = (size_of(plan->arguments, plan->argument_count) + 15) & ~(size_t)15;
+        size_t size = arguments + size_of(plan->environment, plan->environment_count);
+        char *place = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (place == MAP_FAILED)
+                _exit(1);
+        (void)copy_words(plan->arguments, plan->argument_count, place);
+        (void)copy_words(plan->environment, plan->environment_count, place + arguments);
+        kept.arguments = (const char **)(void *)place;
+        kept.environment = (const char **)(void *)(place + arguments);
+        kept.program = kept.arguments[0]; /* that is what is executed */
+        (void)munmap(read_plan.bytes, read_plan.length);
+        (void)munmap(read_plan.arena, read_plan.arena_size);
+        memset(init, 0, sizeof(*init));
+        memset(park.guests, 0, sizeof(park.guests));
+        memset(&park.order, 0, sizeof(park.order));
+        park.forked = 0;
+        init->plan = kept;
+        init->socket = -1;
 }
 
 /* What the interpreter had open is closed with all the rest: it would lead to other guests. One
@@ -101,6 +164,15 @@ static void set_environment(struct init *init)
         environ = park.environment;
 }
 
+/* By the guest itself: whoever brings it shares the memory of the parked interpreter, and would be
+ * counted as a process of the run, and end the interpreter where the run's memory is too small. */
+static void enter_groups(struct init *init)
+{
+        for (uint32_t i = 0; i < park.order.join_count; i++)
+                if (fd_write_all(park.fds[ADOPT_FIXED_FDS + i], "0", 1) < 0)
+                        report_failure(init, STAGE_GROUP, errno);
+}
+
 static void become_guest(void)
 {
         struct init *init = &park.init;
@@ -113,6 +185,7 @@ static void become_guest(void)
         if (fds[ADOPT_REPORTS] != HELPER_SOCKET &&
             dup3(fds[ADOPT_REPORTS], HELPER_SOCKET, O_CLOEXEC) < 0)
                 _exit(1);
+        enter_groups(init);
         park_decode_plan(init, fds[ADOPT_PLAN], park.order.plan_length);
         for (int i = 0; i < 3; i++)
                 if (dup3(fds[ADOPT_STREAMS + i], i, 0) < 0)
@@ -132,6 +205,7 @@ static void become_guest(void)
         (void)close(init->fork_listener);
         /* As after an exec: the program may look into itself. */
         (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+        park_forget(init);
         set_environment(init);
         replace_own_fds();
 }
@@ -144,9 +218,6 @@ static int fork_guest(void *argument)
         pid_t pid;
 
         (void)argument;
-        for (uint32_t i = 0; i < park.order.join_count; i++)
-                if (fd_write_all(park.fds[ADOPT_FIXED_FDS + i], "0", 1) < 0)
-                        goto failed;
         /* The user namespace is the first of them: it gives the right to the others. */
         for (int i = park.order.user_namespace ? 0 : 1; i < NAMESPACE_COUNT; i++)
                 if (setns(park.fds[ADOPT_NAMESPACES + i], (int)namespaces[i].flag) < 0)
@@ -333,6 +404,7 @@ void park_serve(void)
 void park_wait(void)
 {
         once_wait(&park.init, fd_take(&park.socket));
+        park_forget(&park.init);
         set_environment(&park.init);
 }
 

@@ -25,6 +25,8 @@ void park_execute(void);
 int park_describe(void);
 
 struct init;
+/* All of the run but its command and environment. */
+void park_forget(struct init *init);
 void park_decode_plan(struct init *init, int plan_fd, uint64_t length);
 
 /* once.c */

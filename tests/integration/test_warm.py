@@ -219,7 +219,8 @@ def test_usage_is_this_runs_alone(keeper):
     keeper.warm("x = bytearray(150 << 20); sum(i for i in range(10 ** 6))")
     small = keeper.warm("pass")
     assert small["memory_used"] < 100 << 20
-    assert small["metrics"]["processes_peak"] <= 2  # Itself, and for a moment whoever brought it there.
+    assert small["metrics"]["processes_peak"] == 1  # Whoever brought it there is not its own.
+    assert keeper.warm("import subprocess, time; subprocess.run(['sleep', '0.5'])")["metrics"]["processes_peak"] == 2
 
 
 def test_what_brings_something_of_the_hosts_goes_cold(keeper, sandbox, place):
@@ -387,3 +388,8 @@ def test_what_becomes_of_slots_is_told(sandbox, place):
     used = [line for line in map(json.loads, own.read_bytes().splitlines()) if line["event_name"] == "slot.used"]
     assert used[-1]["attributes"]["sandbox.slot"] == "interpreter"
     assert used[-1]["attributes"]["sandbox.id"] == result["id"]
+
+
+def test_a_copy_has_nothing_of_its_plan_but_its_words(keeper):
+    result = keeper.warm("print('plan' in open('/proc/self/maps').read())", "-e", "A=b")
+    assert result["stdout"] == "False\n"
