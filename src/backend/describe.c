@@ -40,9 +40,14 @@ static void add_details(const struct report *ready, struct result *result)
                         result, PROTECTION_LANDLOCK, STATE_ENFORCED, "ruleset", "version %d%s",
                         ready->landlock_abi,
                         ready->landlock_abi >= 6 ? ", signals and abstract sockets scoped" : "");
-        if (all[PROTECTION_IDENTITY].state == STATE_ENFORCED)
+        if (all[PROTECTION_IDENTITY].state == STATE_ENFORCED && ready->guest_groups > 0)
+                result_set_protection(
+                        result, PROTECTION_IDENTITY, STATE_ENFORCED, "setresuid",
+                        "uid %u on the host, with %u supplementary groups of the caller's",
+                        ready->guest_uid, ready->guest_groups);
+        else if (all[PROTECTION_IDENTITY].state == STATE_ENFORCED)
                 result_set_protection(result, PROTECTION_IDENTITY, STATE_ENFORCED, "setresuid",
-                                      "uid %u on the host", ready->guest_uid);
+                                      "uid %u on the host, no groups", ready->guest_uid);
 }
 
 void backend_describe_seen(const struct run *run, uint64_t asked, struct result *result)

@@ -38,6 +38,8 @@ int error_set_errno(struct error *err, const char *format, ...)
         va_end(args);
         used = strlen(err->message);
         (void)snprintf(err->message + used, sizeof(err->message) - used, ": %s", strerror(saved));
+        if (saved == EMFILE)
+                error_hint(err, "allow more open files: ulimit -n 256");
         errno = saved;
         return SBX_ESYSTEM;
 }

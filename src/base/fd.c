@@ -17,6 +17,19 @@ void fd_close(int fd)
         errno = saved;
 }
 
+int fd_open_standard(bool ret_closed[3])
+{
+        for (int fd = 0; fd < 3; fd++) {
+                if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+                        continue;
+                if (ret_closed)
+                        ret_closed[fd] = true;
+                if (open("/dev/null", O_RDWR) != fd)
+                        return -1;
+        }
+        return 0;
+}
+
 int fd_write_all(int fd, const void *data, size_t length)
 {
         const char *p = data;

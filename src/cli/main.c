@@ -7,8 +7,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,27 +179,13 @@ static int dispatch(const struct cli *cli, int argc, char **argv, struct error *
         return run_command(cli, &cmd_run, argc, argv, err);
 }
 
-/* Descriptors 0 to 2 must be open before anything else is: a file of ours that took the place of
- * standard output would have results written into it. */
-static int open_standard_streams(struct cli *cli)
-{
-        for (int fd = 0; fd < 3; fd++) {
-                if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
-                        continue;
-                cli->closed[fd] = true;
-                if (open("/dev/null", O_RDWR) != fd)
-                        return -1;
-        }
-        return 0;
-}
-
 int main(int argc, char **argv)
 {
         struct cli cli = { { false } };
         struct error err = { 0 };
         int code;
 
-        if (open_standard_streams(&cli) < 0)
+        if (fd_open_standard(cli.closed) < 0)
                 return EXIT_NOT_RUN;
         /* A reader that goes away is an error to tell and to clean up after, not our death. */
         (void)signal(SIGPIPE, SIG_IGN);

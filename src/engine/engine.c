@@ -201,7 +201,8 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         engine->keeper_fd = -1;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 engine->site.parent_fds[i] = -1;
-        r = find_identity(&engine->identity, err);
+        r = fd_open_standard(NULL) < 0 ? error_set_errno(err, "open /dev/null")
+                                       : find_identity(&engine->identity, err);
         engine->init_path = options->init_path ? mem_strdup(options->init_path)
                                                : engine_find_helper("sandbox-init", "SANDBOX_INIT");
         if (r == 0 && options->keeper_path)

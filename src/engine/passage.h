@@ -48,6 +48,7 @@ struct passage {
         /* What the compiler made from either: */
         struct cache_entry built;
         const struct bundle *program; /* that, or what was compiled before; NULL: there is none */
+        bool made_workspace;          /* the workspace was not there before this run */
         char *prepared_path;          /* owned: the toolchain's directory; NULL where it has none */
         bool is_prepared;             /* that is there */
         struct result_step ready;     /* how readying it went */
@@ -75,11 +76,16 @@ int passage_analyse(struct passage *passage, struct error *err);
 int passage_check(struct passage *passage, struct error *err);
 /* Collects what an analysis beside the run has found. */
 int passage_analysed(struct passage *passage, struct error *err);
+void passage_forget_workspace(const struct passage *passage);
 int passage_find_tool(struct passage *passage, struct error *err);
 int passage_prepare(struct passage *passage, struct error *err);
 int passage_install(struct passage *passage, struct error *err);
 int passage_compile(struct passage *passage, struct error *err);
 int passage_run(struct passage *passage, struct error *err);
+
+/* handed_in.c: the real path of a workspace or a volume, if it is one that may be handed in. */
+int handed_in_resolve(const char *what, const char *path, bool directory, char **ret_path,
+                      struct error *err);
 
 /* prepare_trim.c: a readied toolchain is copied aside under a name with this, then renamed; its
  * folder's time says when it was last used. */

@@ -71,6 +71,7 @@ static void enter(struct engine *engine)
         while (engine->running >= engine->max_runs)
                 (void)pthread_cond_wait(&engine->freed, &engine->lock);
         engine->running++;
+        (void)fd_open_standard(NULL); /* a caller may have closed them since */
         (void)pthread_mutex_unlock(&engine->lock);
 }
 
@@ -80,6 +81,13 @@ static void leave(struct engine *engine)
         engine->running--;
         (void)pthread_cond_signal(&engine->freed);
         (void)pthread_mutex_unlock(&engine->lock);
+}
+
+static bool did_begin(const struct passage *passage, int r)
+{
+        enum outcome outcome = passage->result->run.outcome;
+
+        return r == 0 && outcome != OUTCOME_REFUSED && outcome != OUTCOME_BLOCKED;
 }
 
 /* Goes through the stages up to, not including, `end`. */
@@ -107,6 +115,8 @@ static int go(struct passage *passage, size_t end, struct error *err)
                 message_compose(passage);
         else
                 r = settle(passage, r, err);
+        if (!did_begin(passage, r))
+                passage_forget_workspace(passage);
         running_close(&passage->running);
         deps_tell(passage);
         if (r == 0 && end == ARRAY_SIZE(pipeline))

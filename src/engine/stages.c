@@ -67,58 +67,36 @@ int engine_check_policy(const struct policy_values *policy, struct error *err)
         return policy->network_mode == NETWORK_ALLOWLIST ? policy_check_network(policy, err) : 0;
 }
 
-/* Directories that are never handed in: they are the machine, not data. */
-static bool is_forbidden_source(const char *path)
+static const char *asked_workspace(const struct passage *passage)
 {
-        static const char *const roots[] = { "/proc", "/sys", "/dev" };
+        const char *chosen = passage->order->request->workspace;
 
-        if (str_equal(path, "/"))
-                return true;
-        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (str_has_prefix(path, roots[i]) &&
-                    (path[strlen(roots[i])] == '\0' || path[strlen(roots[i])] == '/'))
-                        return true;
-        return false;
+        return chosen ? chosen : passage->policy.workspace;
 }
 
-static int resolve(const char *what, const char *path, bool directory, char **ret_path,
-                   struct error *err)
+/* A run that did not begin leaves no folder behind that it made. */
+void passage_forget_workspace(const struct passage *passage)
 {
-        char shown[256];
-        AUTO_FREE char *real = realpath(path, NULL);
-        struct stat st;
-
-        str_printable(path, shown, sizeof(shown));
-        if (!real || stat(real, &st) < 0) {
-                error_set_errno(err, "%s '%s'", what, shown);
-                return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
-        }
-        if (is_forbidden_source(real))
-                return error_set(err, SBX_EINVAL,
-                                 "%s '%s': this part of the machine cannot be handed in", what,
-                                 shown);
-        if (!S_ISDIR(st.st_mode) && (directory || !S_ISREG(st.st_mode)))
-                return error_set(err, SBX_EINVAL, "%s '%s' is not a directory%s", what, shown,
-                                 directory ? "" : " or a regular file");
-        *ret_path = TAKE(real);
-        return 0;
+        if (passage->made_workspace)
+                (void)rmdir(asked_workspace(passage)); /* what is in it is somebody's */
 }
 
 /* A workspace that is not there yet is made; its parent must be there. */
 static int open_workspace(struct passage *passage, struct error *err)
 {
-        const char *chosen = passage->order->request->workspace;
-        const char *path = chosen ? chosen : passage->policy.workspace;
+        const char *path = asked_workspace(passage);
         char shown[256];
 
         if (!path)
                 return 0;
-        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        if (mkdir(path, 0700) == 0)
+                passage->made_workspace = true;
+        else if (errno != EEXIST) {
                 error_set_errno(err, "make workspace '%s'",
                                 str_printable(path, shown, sizeof(shown)));
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
-        return resolve("workspace", path, true, &passage->workspace, err);
+        return handed_in_resolve("workspace", path, true, &passage->workspace, err);
 }
 
 static int resolve_paths(struct passage *passage, struct error *err)
@@ -129,7 +107,7 @@ static int resolve_paths(struct passage *passage, struct error *err)
                 struct policy_mount *mount = &passage->policy.mounts[i];
                 char *real = NULL;
 
-                r = resolve("volume", mount->source, false, &real, err);
+                r = handed_in_resolve("volume", mount->source, false, &real, err);
                 if (r == 0) {
                         mem_free(mount->source);
                         mount->source = real;

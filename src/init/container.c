@@ -45,7 +45,7 @@ int container_pivot(struct init *init)
 int container_set_hostname(struct init *init)
 {
         (void)init;
-        return sethostname("sandbox", 7);
+        return sethostname(GUEST_HOST_NAME, sizeof(GUEST_HOST_NAME) - 1);
 }
 
 /* Segments that nobody has attached are invisible to a sum over the processes, so their total is

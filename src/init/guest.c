@@ -310,8 +310,10 @@ static uint64_t indispensable(const struct plan *plan)
 
 int guest_verify(struct init *init)
 {
+        int groups = getgroups(0, NULL);
         uint64_t missing;
 
+        init->report.guest_groups = groups > 0 ? (uint32_t)groups : 0;
         init->report.seen |= verify_protections(init);
         /* Last of all: looking around took descriptors itself. */
         if (guest_limit(RLIMIT_NOFILE, init->plan.open_files) == 0 && verify_open_files(init))

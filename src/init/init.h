@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 enum { GUEST_ID = 1000, TREES_MAX = 160 };
+#define GUEST_HOST_NAME "sandbox"
 
 struct init {
         struct plan plan;

@@ -13,11 +13,14 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 enum { FLAG_RDONLY = 1, FLAG_NOSUID = 2, FLAG_NODEV = 4, TMPFS = 0x01021994, PROCFS = 0x9fa0 };
 
@@ -75,15 +78,29 @@ static bool identity_is_unprivileged(const struct init *init)
 
         return init->report.guest_uid != 0 && getresuid(&r, &e, &s) == 0 &&
                getresgid(&rg, &eg, &sg) == 0 && r == e && e == s && e != 0 && rg == eg &&
-               eg == sg && eg != 0;
+               eg == sg && eg != 0 && (!init->change_uid || getgroups(0, NULL) == 0);
 }
 
-/* Landlock cannot be asked; our own name may be written but for its rule on /proc. */
+/* Landlock cannot be asked; our own name may be written but for its rule on /proc. While we may not
+ * be looked into, that file is root's, and would be refused without any Landlock. */
 static bool landlock_is_active(void)
 {
-        AUTO_CLOSE int fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
+        int fd, error;
 
-        return fd < 0 && errno == EACCES;
+        if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+                return false;
+        fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
+        error = errno;
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as it was: cannot fail */
+        fd_close(fd);
+        return fd < 0 && error == EACCES;
+}
+
+static bool host_name_is_hidden(void)
+{
+        struct utsname name;
+
+        return uname(&name) == 0 && strcmp(name.nodename, GUEST_HOST_NAME) == 0;
 }
 
 static bool only_streams_are_open(const struct init *init)
@@ -161,6 +178,8 @@ uint64_t verify_protections(const struct init *init)
         };
 
         seen = namespaces_that_differ(init);
+        if (container && !host_name_is_hidden())
+                seen &= ~PROTECTION_BIT(UTS_NAMESPACE);
         /* Connections out of the namespace are made by who is asked; nobody would be. */
         if (init->plan.network == PLAN_NETWORK_ASKED && !seccomp_has_listener())
                 seen &= ~PROTECTION_BIT(NETWORK);

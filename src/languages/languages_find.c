@@ -2,9 +2,11 @@
  * calls and no process. */
 #include "languages/languages.h"
 #include "languages/languages_find.h"
+#include "base/fd.h"
 #include "base/str.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +133,30 @@ static bool find_runtime(const struct language *language, const char *cache_dir,
         return !language->runtime[0];
 }
 
+/* To ask a tool for its version takes two pipes and more. */
+static bool descriptors_are_out(void)
+{
+        int fds[6], count = 0;
+        bool are_out;
+
+        while (count < 6 && (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+                count++;
+        are_out = count < 6 && (errno == EMFILE || errno == ENFILE);
+        while (count > 0)
+                fd_close(fds[--count]);
+        return are_out;
+}
+
 static int missing(const struct language *language, const char *why, struct error *err)
 {
+        if (descriptors_are_out()) {
+                int r = error_set(err, SBX_ESYSTEM,
+                                  "language '%s': too few descriptors to look for it",
+                                  language->name);
+
+                error_hint(err, "allow more open files: ulimit -n 256");
+                return r;
+        }
         error_set(err, SBX_ELANGUAGE, "language '%s' is not installed%s", language->name, why);
         if (language->install)
                 error_hint(err, "%s", language->install);

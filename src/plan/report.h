@@ -157,7 +157,8 @@ struct report {
         int16_t skipped[STAGE_COUNT]; /* best effort: errno of a step that failed, else 0 */
         int32_t wait_status;
         uint32_t survivors; /* processes besides the program's when it ended */
-        uint32_t guest_uid; /* as the host sees it */
+        uint32_t guest_uid;    /* as the host sees it */
+        uint32_t guest_groups; /* of the caller's that it keeps: only root can give them up */
         int32_t landlock_abi;
         int32_t keeper_pid; /* as the host sees it; with REPORT_STARTED */
         uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;

@@ -220,7 +220,8 @@ class Program:
         options.setdefault("cwd", self.directory)
         options.setdefault("start_new_session", True)
         if self.changes_user:
-            options.update(user=self.uid, group=self.uid, extra_groups=[])
+            options.update(user=self.uid, group=self.uid)
+            options.setdefault("extra_groups", [])
         return subprocess.Popen([self.path, *args], env=self.environment(env), **options)
 
     def call(self, *args, input=None, timeout=HARD_TIMEOUT, env=None, **options):

@@ -252,6 +252,12 @@ def test_few_descriptors_end_in_a_run_or_a_clear_error(sandbox, no_leftovers, co
         assert outcome.error.startswith("sandbox: ")
 
 
+def test_a_language_is_not_said_to_be_missing_for_want_of_descriptors(sandbox, place):
+    outcome = sandbox.run("-l", "python", "-c", "print(1)", preexec_fn=with_descriptors(8),
+                          env={"SANDBOX_CACHE_DIR": str(place / "none")})
+    assert outcome.exit_code == 125 and "not installed" not in outcome.error and "hint: " in outcome.error, outcome
+
+
 def test_sixty_four_descriptors_are_enough(sandbox):
     outcome = sandbox.run("-l", "shell", "--open-files", "32", "-c", "echo hi", preexec_fn=with_descriptors(64))
     assert outcome.stdout == b"hi\n", outcome

@@ -183,6 +183,16 @@ def test_the_ten_line_program_runs(sandbox, place, no_leftovers):
     assert (done.stdout, done.returncode) == ("42\nok 1\n", 0), done
 
 
+@pytest.mark.parametrize("closed", ["close(0);", "close(2);", "close(0); close(2);"])
+def test_a_caller_without_standard_streams_can_run(sandbox, place, no_leftovers, closed):
+    """As daemons are: what we open must not stand in their place."""
+    before = TEN_LINES.replace("sbx_error *err", closed + " sbx_error *err", 1)
+    after = TEN_LINES.replace("sbx_result *res", closed + " sbx_result *res", 1)
+    for text in (before, after):
+        done = compile_and_run(sandbox, place, "#include <unistd.h>\n" + text)
+        assert (done.stdout, done.returncode) == ("42\nok 1\n", 0), done
+
+
 def test_threads_events_and_cancellation_work_and_no_handler_is_installed(sandbox, place, no_leftovers):
     done = compile_and_run(sandbox, place, THREADS)
     assert done.stdout == "16 1 cancelled 1\n", done

@@ -282,3 +282,28 @@ def test_the_guest_is_killed_with_its_supervisor(guest):
     guest.process.kill()
     guest.process.communicate()
     wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in guest.chain), 5, "all processes gone")
+
+
+@pytest.mark.parametrize("call, protection", [("landlock_restrict_self", "landlock"), ("sethostname", "uts_namespace"),
+                                              ("setgroups", "identity")])
+def test_a_step_that_did_nothing_is_found_out(sandbox, call, protection):
+    """The kernel is made to say yes and to do nothing: the proof must not believe it."""
+    if os.getuid() != 0 or sandbox.user != "root":
+        pytest.skip("only root may trace the helper, and only root's guests give up groups")
+    trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:retval=0"]
+    done = subprocess.run([*trace, sandbox.path, "run", "--json", "--check", "off", "-l", "shell", "-c", "echo hi"],
+                          env=sandbox.environment(), capture_output=True, text=True, timeout=60, extra_groups=[12345])
+    result = json.loads(done.stdout)
+    assert result["status"] == "refused" and protection in result["message"], result
+
+
+def test_groups_that_are_kept_are_told(sandbox):
+    """Only root can give up groups for a guest."""
+    if os.getuid() != 0:
+        pytest.skip("only root can give a user more groups")
+    outcome = sandbox.run("--json", "-l", "shell", "-c", "id -G", extra_groups=[12345])
+    detail = next(item["detail"] for item in outcome.result["protections"] if item["name"] == "identity")
+    if sandbox.user == "root":
+        assert detail.endswith("no groups") and outcome.result["stdout"] == "1000\n", outcome
+    else:
+        assert detail.endswith("with 1 supplementary groups of the caller's"), detail

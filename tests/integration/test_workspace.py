@@ -173,3 +173,32 @@ def test_two_runs_may_share_a_workspace(sandbox, workspace):
 def test_a_kept_workspace_survives_a_killed_run(sandbox, workspace):
     in_workspace(sandbox, workspace, "echo 1 > a; sleep 60", "-t", "500ms")
     assert (workspace / "a").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("flags, exit_code", [(["--volume", "/no/such/folder:/x"], 125), (["--check", "block"], 126)])
+def test_a_run_that_does_not_begin_leaves_no_new_workspace(sandbox, place, flags, exit_code):
+    folder = place / "new"
+    outcome = sandbox.run("--workspace", str(folder), *flags, "-l", "python", "-c", 'import os\nos.system("id")')
+    assert outcome.exit_code == exit_code and not folder.exists(), outcome
+
+
+def test_a_run_that_begins_keeps_the_workspace_that_it_made(sandbox, place):
+    assert sandbox.run("--workspace", str(place / "new"), "-l", "shell", "-c", "true").exit_code == 0
+    assert (place / "new").is_dir()
+
+
+@pytest.mark.parametrize("kind", ["proc", "sysfs"])
+@pytest.mark.parametrize("within", ["", "deeper/with a blank"])
+def test_the_machine_cannot_be_handed_in_under_another_name(sandbox, place, kind, within):
+    if os.getuid() != 0:
+        pytest.skip("only root can mount")
+    folder = sandbox.make_directory(place / "data")
+    mount = folder / within
+    mount.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", kind, "none", str(mount)], check=True)
+    try:
+        outcome = sandbox.run("--volume", f"{folder}:/data", "-l", "shell", "-c", "ls /data")
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+    assert outcome.exit_code == 125 and "cannot be handed in" in outcome.error, outcome
+    assert sandbox.run("--volume", f"{folder}:/data", "-l", "shell", "-c", "ls /data").exit_code == 0
