@@ -94,6 +94,14 @@ static int prepare(struct check *check, struct error *err)
                 r = choose_level(check, err);
         if (r == 0 && check->options->rest_given && check->options->rest_count > 0)
                 r = error_set(err, SBX_EINVAL, "nothing runs: arguments have no meaning here");
+        if (r == 0 && check->options->word_count > 1) {
+                char shown[160];
+
+                r = error_set(err, SBX_EINVAL, "one source at a time: unexpected '%s'",
+                              str_printable(check->options->words[1], shown, sizeof(shown)));
+                error_hint(err, "check each file by itself; those of one project are named "
+                                "with '--file' each");
+        }
         if (r == 0)
                 r = setup_policy(check->options, NULL, &policy, err);
         if (r < 0)

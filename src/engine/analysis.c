@@ -55,6 +55,22 @@ const char *analysis_grammar(const struct passage *passage)
         return NULL;
 }
 
+const struct strlist *analysis_list(const struct passage *passage, enum policy_rule rule,
+                                    unsigned index)
+{
+        static const struct {
+                const char *grammar, *base;
+        } dialects[] = { { "typescript", "javascript" }, { "cpp", "c" } };
+        const char *grammar = analysis_grammar(passage);
+
+        if (!grammar || index == 0)
+                return grammar ? policy_rules(&passage->policy, grammar, rule) : NULL;
+        for (size_t i = 0; index == 1 && i < ARRAY_SIZE(dialects); i++)
+                if (str_equal(grammar, dialects[i].grammar))
+                        return policy_rules(&passage->policy, dialects[i].base, rule);
+        return NULL;
+}
+
 static int send_files(struct analysis_job *job, const struct analysis_source *source,
                       const char *order, struct error *err)
 {
@@ -252,7 +268,9 @@ static int refuse(const struct passage *passage, const char *reason, struct erro
         int r = error_set(err, SBX_EREFUSED, "static analysis of %s: %s", passage->language->title,
                           reason);
 
-        if (str_equal(reason, no_grammar))
+        if (str_equal(reason, no_grammar) && passage->policy.sealed)
+                error_hint(err, "the policy is sealed: only a language that can be analysed runs");
+        else if (str_equal(reason, no_grammar))
                 error_hint(err,
                            "to run it all the same: --check warn, or --trusted if you trust it");
         else
@@ -292,10 +310,12 @@ static int read_rules(struct passage *passage, struct error *err)
 /* Whether somebody named rules that may turn out to be wrong, or not to be there. */
 static bool names_rules(const struct passage *passage)
 {
-        const char *grammar = analysis_grammar(passage);
+        const struct strlist *list;
 
-        return passage->order->request->rules.count > 0 || passage->rules.count > 0 ||
-               (grammar && policy_rules(&passage->policy, grammar, RULE_RULES)->count > 0);
+        for (unsigned i = 0; (list = analysis_list(passage, RULE_RULES, i)); i++)
+                if (list->count > 0)
+                        return true;
+        return passage->order->request->rules.count > 0 || passage->rules.count > 0;
 }
 
 int passage_analyse(struct passage *passage, struct error *err)
@@ -354,7 +374,7 @@ int passage_check(struct passage *passage, struct error *err)
         if (r == 0)
                 r = analysis_start(passage, &passage->analysis, err);
         skipped = passage->analysis.skipped;
-        if (r == 0 && skipped && skipped != too_large)
+        if (r == 0 && skipped && skipped != too_large && skipped != no_grammar)
                 return refuse(passage, skipped, err);
         if (r == 0)
                 r = judge(passage, err);

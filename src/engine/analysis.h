@@ -5,6 +5,7 @@
 #ifndef ENGINE_ANALYSIS_H
 #define ENGINE_ANALYSIS_H
 
+#include "policy/policy.h"
 #include "backend/child.h"
 #include "base/error.h"
 #include "request/request.h"
@@ -32,6 +33,10 @@ json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int 
                          struct error *err);
 /* The name of the grammar for the passage's language, or NULL. */
 const char *analysis_grammar(const struct passage *passage);
+/* The policy's lists of a kind that count for the language: its own, then that of the language that
+ * it is a dialect of, as TypeScript is of JavaScript; NULL where there is no further one. */
+const struct strlist *analysis_list(const struct passage *passage, enum policy_rule rule,
+                                    unsigned index);
 /* Ends it, whatever it does. */
 void analysis_end(struct analysis_job *job);
 

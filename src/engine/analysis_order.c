@@ -87,28 +87,26 @@ int analysis_read_source(const struct passage *passage, struct analysis_source *
         return add_file(ret_source, NULL, code->code_size) < 0 ? error_set_nomem(err) : 0;
 }
 
-static json_t *list_value(const struct strlist *list)
+static json_t *list_value(const struct passage *passage, enum policy_rule rule)
 {
         json_t *array = json_array();
+        const struct strlist *list;
 
-        for (size_t i = 0; array && list && i < list->count; i++)
-                if (json_array_append_new(array, json_string(list->items[i])) < 0) {
-                        json_decref(array);
-                        return NULL;
-                }
+        for (unsigned index = 0; (list = analysis_list(passage, rule, index)); index++)
+                for (size_t i = 0; array && i < list->count; i++)
+                        if (json_array_append_new(array, json_string(list->items[i])) < 0) {
+                                json_decref(array);
+                                return NULL;
+                        }
         return array;
 }
 
 static json_t *lists_value(const struct passage *passage)
 {
-        const struct policy_values *policy = &passage->policy;
-        const char *language = analysis_grammar(passage);
-
-        return json_pack("{s:o, s:o, s:o, s:o}", "imports",
-                         list_value(policy_rules(policy, language, RULE_IMPORTS)), "functions",
-                         list_value(policy_rules(policy, language, RULE_FUNCTIONS)), "commands",
-                         list_value(policy_rules(policy, language, RULE_COMMANDS)), "patterns",
-                         list_value(policy_rules(policy, language, RULE_PATTERNS)));
+        return json_pack("{s:o, s:o, s:o, s:o}", "imports", list_value(passage, RULE_IMPORTS),
+                         "functions", list_value(passage, RULE_FUNCTIONS), "commands",
+                         list_value(passage, RULE_COMMANDS), "patterns",
+                         list_value(passage, RULE_PATTERNS));
 }
 
 static int add_rules(json_t *array, const struct request_rule_list *list)
@@ -143,8 +141,7 @@ char *analysis_order_text(const struct passage *passage, const struct analysis_s
 {
         const char *language = analysis_grammar(passage);
         json_t *order = json_pack("{s:s, s:o, s:o, s:o, s:O}", "language", language, "lists",
-                                  lists_value(passage), "named",
-                                  list_value(policy_rules(&passage->policy, language, RULE_RULES)),
+                                  lists_value(passage), "named", list_value(passage, RULE_RULES),
                                   "rules", rules_value(passage), "files", source->files);
         char *text = order ? json_dumps(order, JSON_COMPACT) : NULL;
         char *copy = text ? mem_strdup(text) : NULL;

@@ -216,8 +216,7 @@ static void turn_all_back(const struct passage *passage, json_t *report)
 /* A rule that the policy names weighs as what its other lists forbid. */
 static void mark_named(const struct passage *passage, json_t *report)
 {
-        const struct strlist *named =
-                policy_rules(&passage->policy, analysis_grammar(passage), RULE_RULES);
+        const struct strlist *named;
         size_t index;
         json_t *finding;
 
@@ -226,8 +225,9 @@ static void mark_named(const struct passage *passage, json_t *report)
                 const char *id = json_string_value(json_object_get(finding, "rule"));
                 bool is_named = false;
 
-                for (size_t i = 0; i < named->count; i++)
-                        is_named |= str_equal(named->items[i], id);
+                for (unsigned list = 0; (named = analysis_list(passage, RULE_RULES, list)); list++)
+                        for (size_t i = 0; i < named->count; i++)
+                                is_named |= str_equal(named->items[i], id);
                 if (!is_named)
                         continue;
                 (void)json_object_set_new(finding, "policy", json_true());
@@ -305,13 +305,13 @@ struct result_analysis analysis_in_short(const json_t *report)
 /* Whether the policy itself lists something for the language. */
 static bool policy_lists(const struct passage *passage)
 {
-        for (int rule = 0; rule < POLICY_RULE_LISTS; rule++) {
-                const struct strlist *list = policy_rules(
-                        &passage->policy, analysis_grammar(passage), (enum policy_rule)rule);
+        const struct strlist *list;
 
-                if (list && list->count > 0)
-                        return true;
-        }
+        for (int rule = 0; rule < POLICY_RULE_LISTS; rule++)
+                for (unsigned i = 0; (list = analysis_list(passage, (enum policy_rule)rule, i));
+                     i++)
+                        if (list->count > 0)
+                                return true;
         return false;
 }
 

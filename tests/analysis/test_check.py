@@ -111,10 +111,21 @@ def test_bad_usage_is_one_line(sandbox, flags, words):
 
 
 def test_a_language_without_a_grammar_says_so(sandbox):
-    outcome = sandbox.call("check", str(sandbox.path))
-    assert outcome.exit_code == 125
-    assert outcome.error.splitlines()[0] == \
-        "sandbox: static analysis of Program: there is no grammar for the language"
+    outcome = sandbox.call("check", "--json", str(sandbox.path))
+    assert outcome.exit_code == 1, outcome
+    report = outcome.json
+    assert (report["state"], report["risk"]) == ("skipped", None)
+    assert report["reason"] == "there is no grammar for the language"
+    assert "--trusted" not in outcome.error
+    text = sandbox.call("check", str(sandbox.path))
+    assert text.exit_code == 1 and b"there is no grammar for the language" in text.stdout, text
+
+
+def test_several_files_are_named_as_a_project(sandbox):
+    outcome = sandbox.call("check", "a.py", "b.py")
+    assert outcome.exit_code == 125 and outcome.error.splitlines() == [
+        "sandbox: one source at a time: unexpected 'b.py'",
+        "hint: check each file by itself; those of one project are named with '--file' each"]
 
 
 def test_a_build_without_analysis_says_so_and_blocks(sandbox):

@@ -64,6 +64,9 @@ def test_a_language_without_a_grammar_is_not_analysed(sandbox, compile_program):
     assert refused["message"] == "static analysis of Program: there is no grammar for the language"
     trusted = sandbox.run_json("--check", "block", "--trusted", program)
     assert trusted["status"] == "ok"
+    sealed = sandbox.run("--policy", "strict", "--sealed", program)
+    assert sealed.exit_code == 125 and sealed.error.splitlines()[1:] == [
+        "hint: the policy is sealed: only a language that can be analysed runs"], sealed
 
 
 def test_trust_is_recorded(sandbox):
@@ -186,3 +189,13 @@ def test_many_small_findings_hide_no_forbidden_one(sandbox, policy):
     result = sandbox.python(code, *flags)
     assert (result["_exit"], result["stdout"]) == (126, ""), result["message"]
     assert result["message"] == "Security policy blocked import: zlib (line 602)"
+
+
+@pytest.mark.parametrize("language, base, code, lists", [
+    ("typescript", "javascript", 'import a from "fs";', "forbidden_imports: [fs]"),
+    ("typescript", "javascript", 'import a from "os";', "forbidden_rules: [javascript.system]"),
+    ("cpp", "c", "#include <time.h>\nint main() {}", "forbidden_imports: [time.h]")])
+def test_lists_of_a_language_count_for_its_dialect(check, policy, language, base, code, lists):
+    report = check(language, code, *policy(f"analysis: {{ mode: block, {base}: {{ {lists} }} }}"))
+    assert [finding["policy"] for finding in report["findings"]] == [True], report
+    assert report["blocked"].startswith("Security policy blocked import: ")
