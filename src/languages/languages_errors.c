@@ -165,11 +165,33 @@ static void take_sentence(struct span text, struct language_error *error)
                 error->sentence[--used] = '\0';
 }
 
-/* The number, and where a template was used what it counts in. */
-static void take_line(const char *line, struct language_error *error)
+/* The length of "template NAME" where the output's line begins with that and the number follows, as
+ * in "template wrap:5:2: ..."; else 0. */
+static size_t template_before(const char *output, const char *line)
 {
-        size_t length = strspn(line, "0123456789");
+        static const char word[] = "template ";
+        size_t at = (size_t)(line - output), length;
 
+        while (at > 0 && output[at - 1] != '\n')
+                at--;
+        if (!str_has_prefix(output + at, word))
+                return 0;
+        length = strlen(word) + strspn(output + at + strlen(word), "abcdefghijklmnopqrstuvwxyz"
+                                                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                                   "0123456789._-");
+        return output + at + length + 1 == line && line[-1] == ':' ? length : 0;
+}
+
+/* The number, and where a template was used what it counts in. */
+static void take_line(const char *output, const char *line, struct language_error *error)
+{
+        size_t length = strspn(line, "0123456789"), name = template_before(output, line);
+
+        if (name > 0 && length + name + strlen(" of ") < sizeof(error->line)) {
+                (void)snprintf(error->line, sizeof(error->line), "%.*s of %.*s", (int)length, line,
+                               (int)name, line - 1 - name);
+                return;
+        }
         if (str_has_prefix(line + length, " of "))
                 length = strcspn(line, ",)\n");
         (void)snprintf(error->line, sizeof(error->line), "%.*s",
@@ -191,7 +213,10 @@ static bool find_in(const struct language *language, const char *const *patterns
                         if (!match.line && needs_line)
                                 continue;
                         take_sentence(match.text, error);
-                        take_line(match.line ? match.line : "", error);
+                        if (match.line)
+                                take_line(output, match.line, error);
+                        else
+                                error->line[0] = '\0';
                         if (error->sentence[0])
                                 return true;
                 }

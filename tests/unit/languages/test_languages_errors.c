@@ -40,6 +40,15 @@ static void the_sentence_and_the_line_stand_in_one_line(void **state)
                         "expected ';'", "12");
 }
 
+static void a_line_of_a_template_says_so(void **state)
+{
+        static const struct patterns p = { .syntax = { "{*}:{line}:{#}: {text}" } };
+
+        assert_sentence(&p, "# main\ntemplate wrap:5:2: wrong\n", "wrong", "5 of template wrap");
+        assert_sentence(&p, "template.go:5:2: wrong\n", "wrong", "5");
+        assert_sentence(&p, "template a\033b:5:2: wrong\n", "wrong", "5");
+}
+
 static void what_must_stand_in_the_sentence_is_part_of_it(void **state)
 {
         static const struct patterns p = { .syntax = {
@@ -134,6 +143,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_sentence_and_the_line_stand_in_one_line),
+                cmocka_unit_test(a_line_of_a_template_says_so),
                 cmocka_unit_test(what_must_stand_in_the_sentence_is_part_of_it),
                 cmocka_unit_test(the_line_before_is_nearer_than_the_line_after),
                 cmocka_unit_test(a_syntax_error_without_a_line_is_none_of_the_codes),
