@@ -190,6 +190,9 @@ SBX_API int sbx_request_add_input_fd(sbx_request *req, const char *path, int fd,
  * without against the name, in every folder. Links are never followed. */
 SBX_API int sbx_request_add_collect(sbx_request *req, const char *pattern, sbx_error **err);
 SBX_API int sbx_request_set_collect_fd(sbx_request *req, int fd, sbx_error **err);
+/* Copies all that the program leaves instead, folders and links as they are: for a directory that
+ * the program could as well have had as its workspace. Links may lead anywhere. */
+SBX_API int sbx_request_set_collect_all(sbx_request *req, bool all, sbx_error **err);
 /* The name the code came from ("solve.py"): used to find the language. */
 SBX_API int sbx_request_set_file_name(sbx_request *req, const char *name, sbx_error **err);
 /* An identifier of the caller's, repeated in the result. */

@@ -64,6 +64,14 @@ int sbx_request_add_collect(sbx_request *req, const char *pattern, sbx_error **e
         return give(request_add_collect(&req->request, pattern, &error), &error, err);
 }
 
+int sbx_request_set_collect_all(sbx_request *req, bool all, sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_collect_all", err);
+        req->request.collect_all = all;
+        return 0;
+}
+
 int sbx_request_set_collect_fd(sbx_request *req, int fd, sbx_error **err)
 {
         struct error error;

@@ -73,7 +73,7 @@ static int copy(int from, int to, off_t size)
 }
 
 /* Written aside and renamed: what stood there before stays whole until the new one is. */
-static int write_file(int folder, const char *name, int from, const struct stat *st)
+int collect_write(int folder, const char *name, int from, const struct stat *st)
 {
         char id[CLOCK_ULID_MAX], aside[64];
         AUTO_CLOSE int to = -1;
@@ -106,21 +106,27 @@ int collect_copy(int workspace_fd, const char *path, int top, uint64_t *left, bo
         if (from < 0 || fstat(from, &st) < 0 || (uint64_t)st.st_size > *left)
                 return 0; /* a link, gone, or too large */
         folder = open_folder_of(top, path, &name);
-        if (folder < 0 || write_file(folder, name, from, &st) < 0)
+        if (folder < 0 || collect_write(folder, name, from, &st) < 0)
                 return -1;
         *left -= (uint64_t)st.st_size;
         *ret_taken = true;
         return 0;
 }
 
+/* Holes take no room in a workspace of the run's own, and would here: no more is taken out than
+ * could be put in. A directory of the caller's may have held more before. */
+uint64_t collect_room(const struct passage *passage)
+{
+        uint64_t disk = passage->policy.limits.disk_bytes;
+
+        return !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
+}
+
 int collect_files(struct passage *passage, int workspace_fd, const struct file_list *files,
                   struct error *err)
 {
         struct result *result = passage->result;
-        uint64_t disk = passage->policy.limits.disk_bytes;
-        /* Holes take no room in a workspace of the run's own, and would here: no more is taken out
-         * than could be put in. A directory of the caller's may have held more before. */
-        uint64_t left = !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
+        uint64_t left = collect_room(passage);
         char shown[256];
 
         for (size_t i = 0; i < files->count; i++) {

@@ -15,6 +15,8 @@
 #include "monitor/monitor.h"
 #include "plan/build.h"
 
+#include <sys/stat.h>
+
 struct passage {
         struct engine *engine;
         struct templating templating; /* stands between the caller's order and ours */
@@ -161,6 +163,12 @@ void record_end(struct passage *passage);
 /* What a turn came to becomes the result of the passage. */
 int record_turn(struct passage *passage, const struct engine_turn *turn, struct error *err);
 
+/* collect_tree.c: copies all of it, folders and links as they are. */
+int collect_tree(struct passage *passage, int workspace_fd, struct error *err);
+/* collect.c: no more than this is taken out. */
+uint64_t collect_room(const struct passage *passage);
+/* Writes one file; -1 with errno. */
+int collect_write(int folder, const char *name, int from, const struct stat *st);
 /* collect.c: copies one file; whether it was taken. -1 with errno where it could not be written. */
 int collect_copy(int workspace_fd, const char *path, int folder, uint64_t *left, bool *ret_taken);
 

@@ -276,7 +276,9 @@ static int compare_files(struct passage *passage, int workspace_fd, struct error
         if (r < 0)
                 return r;
         if (passage->order->request->collect_fd >= 0)
-                r = collect_files(passage, workspace_fd, &after, err);
+                r = passage->order->request->collect_all
+                            ? collect_tree(passage, workspace_fd, err)
+                            : collect_files(passage, workspace_fd, &after, err);
         inputs_forgive(passage, workspace_fd, &after);
         if (r == 0)
                 r = files_compare(&passage->files_before, &after, passage->result, err);

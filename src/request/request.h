@@ -50,7 +50,8 @@ struct request {
         char *entry;          /* owned: relative path among the sources, or NULL: by convention */
         struct bundle inputs; /* what the program finds in its workspace */
         struct strlist collect_patterns;
-        int collect_fd; /* owned: the directory that matching files are copied to, or -1 */
+        int collect_fd;   /* owned: the directory that matching files are copied to, or -1 */
+        bool collect_all; /* all that is there, folders and links as they are */
         struct strlist arguments;
         size_t argument_bytes; /* of all arguments and their pointers, held against the maximum */
         char *stdin_data;      /* owned, or NULL: empty */

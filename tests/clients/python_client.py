@@ -11,6 +11,15 @@ from mcp import StdioServerParameters
 from mcp.client import Client
 
 
+EVERY_OTHER_TOOL = [
+    ("run_python_code", {"python_code": "1"}), ("execute_code", {"code": "echo", "language": "bash"}),
+    ("check_code", {"code": "1", "language": "python"}), ("list_languages", {}), ("list_sessions", {}),
+    ("get_limits", {}), ("history", {}),
+    ("create_session", {"session_id": "t"}), ("write_file", {"session_id": "t", "path": "g", "content": "x"}),
+    ("read_file", {"session_id": "t", "path": "g"}), ("list_files", {"session_id": "t"}), ("reset_session", {"session_id": "t"}), ("destroy_session", {"session_id": "t"}),
+]
+
+
 async def main():
     mode, program = sys.argv[1:]
     told, heard = {}, []
@@ -26,6 +35,8 @@ async def main():
         ran = await client.call_tool("run_code", {"session_id": "s", "code": "print('partial', flush=True)\nx * 7"},
                                      progress_callback=hear)
         told["ran"] = ran.structured_content["stdout"]
+        for tool, arguments in EVERY_OTHER_TOOL:  # The client holds each result against the schema.
+            assert (await client.call_tool(tool, arguments)).structured_content is not None, tool
         told["error"] = (await client.call_tool("run_code", {"language": "python", "code": "1 / 0"})).is_error
         told["resources"] = [str(one.uri) for one in (await client.list_resources()).resources]
         told["text"] = (await client.read_resource("sandbox://session/s/f.txt")).contents[0].text

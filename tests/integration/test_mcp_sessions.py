@@ -106,6 +106,19 @@ def test_the_limits_of_a_language_hold_in_its_sessions(sandbox, no_leftovers):
         assert client.notes[-1]["params"]["total"] == 1.0
 
 
+def test_the_memory_of_a_session_is_counted(sandbox, no_leftovers):
+    policy = sandbox.make_file("memory.yaml", "version: 1\nlimits: { memory: 128M }\n")
+    with Client(sandbox, "--policy", policy) as client:
+        client.call("create_session", session_id="s")
+        take = "{0} = bytearray({1} << 20); {0}[::4096] = bytes(len({0}) // 4096); None"
+        assert client.structured("run_code", session_id="s", code=take.format("kept", 60))["status"] == "ok"
+        while (told := client.structured("list_sessions"))["memory_used"] < 60 << 20:
+            assert told["sessions"][0]["interpreter"] == "running"  # A sample is taken each 100 ms.
+        assert told["sessions"][0]["memory_used"] == told["memory_used"]
+        # What a call keeps counts for those after it.
+        assert client.call("run_code", session_id="s", code=take.format("more", 90))["isError"]
+
+
 def test_packages_can_be_forbidden(sandbox, no_leftovers):
     with Client(sandbox, "--no-packages") as client:
         tools = client.ask("tools/list")["result"]["tools"]

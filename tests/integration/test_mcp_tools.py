@@ -5,6 +5,7 @@ import json
 import struct
 import zlib
 
+import jsonschema
 import pytest
 
 from helpers.mcp_client import Client, text_of
@@ -39,6 +40,24 @@ def test_every_tool_has_schemas_and_says_whether_it_writes(client):
         assert isinstance(tool["annotations"]["readOnlyHint"], bool)
     assert tools["read_file"]["annotations"]["readOnlyHint"] and tools["check_code"]["annotations"]["readOnlyHint"]
     assert tools["destroy_session"]["annotations"]["destructiveHint"]
+
+
+def test_what_every_tool_gives_fits_its_schema(client):
+    calls = [("create_session", {"session_id": "s"}), ("run_code", {"session_id": "s", "code": "1 / 0"}),
+             ("run_code", {"language": "c", "code": "int main(void) { return x; }"}),
+             ("run_python_code", {"python_code": "print(a)", "global_variables": {"a": 1}}),
+             ("execute_code", {"code": "echo", "language": "bash"}),
+             ("check_code", {"code": "import socket", "language": "python"}), ("list_languages", {}),
+             ("list_sessions", {}), ("write_file", {"session_id": "s", "path": "f", "content": "x"}),
+             ("read_file", {"session_id": "s", "path": "f"}), ("list_files", {"session_id": "s"}), ("get_limits", {}),
+             ("history", {"limit": 3}), ("reset_session", {"session_id": "s"}), ("destroy_session", {"session_id": "s"})]
+    schemas = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+    assert {name for name, _ in calls} == TOOLS
+    for name, arguments in calls:
+        jsonschema.Draft202012Validator.check_schema(schemas[name]["inputSchema"])
+        jsonschema.Draft202012Validator.check_schema(schemas[name]["outputSchema"])
+        jsonschema.Draft202012Validator(schemas[name]["inputSchema"]).validate(arguments)
+        jsonschema.Draft202012Validator(schemas[name]["outputSchema"]).validate(client.structured(name, **arguments))
 
 
 def test_code_runs_and_is_told_for_readers_and_for_programs(client):

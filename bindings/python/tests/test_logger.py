@@ -2,7 +2,7 @@ import logging
 
 import structlog
 
-from sandbox import ExecutionPolicy, SandboxLogger, create_sandbox
+from sandbox import ExecutionPolicy, SandboxLogger, _native, create_sandbox
 
 
 def state():
@@ -53,3 +53,33 @@ def test_structlog_gets_keywords():
     assert [entry["sandbox_event"] for entry in logs] == ["execution.start", "execution.complete",
                                                           "security.violation"]
     assert logs[1]["success"] is True
+
+
+def test_a_logger_that_blocks_holds_up_no_run():
+    """It is let go only when nothing runs any more."""
+    class Blocks(logging.Handler):
+        def emit(self, record):
+            if record.event.startswith("security."):
+                engine = _native.shared_engine()
+                with engine._changed:
+                    gone.append(engine._changed.wait_for(lambda: engine._uses == 0, timeout=30))
+
+    gone = []
+    logger = logging.Logger("blocks")
+    logger.addHandler(Blocks())
+    with create_sandbox(logger=logger, analysis="block", forbidden_imports=["socket"]) as sandbox:
+        assert sandbox.execute("import socket").status == "blocked"
+    assert gone
+    assert all(gone)
+
+
+def test_a_logger_that_fails_costs_no_result():
+    class Fails(logging.Handler):
+        def emit(self, record):
+            if record.event.startswith("security."):
+                raise RuntimeError(record.event)
+
+    logger = logging.Logger("fails")
+    logger.addHandler(Fails())
+    with create_sandbox(logger=logger, analysis="block", forbidden_imports=["socket"]) as sandbox:
+        assert sandbox.execute("import socket").status == "blocked"

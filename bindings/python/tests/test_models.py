@@ -1,4 +1,6 @@
+import copy
 import json
+import pickle
 
 import pytest
 
@@ -100,3 +102,26 @@ def test_a_result_from_the_library():
 def test_the_reason_of_an_end_by_the_sandbox(status, reason):
     raw = {**RAW, "success": False, "status": status}
     assert SandboxResult.from_native(raw).metadata["trap_reason"] == reason
+
+
+def test_a_result_is_whole_however_it_is_looked_at(python):
+    """What few look at is taken from the library only then: nobody must notice."""
+    def run():
+        return python.execute("open('made', 'w'); print('hi')")
+
+    assert run().files_created == ["made"]
+    assert run().model_dump()["files_modified"] == ["made"]
+    assert run().files_modified == ["made"]
+    assert json.loads(run().model_dump_json())["metadata"]["backend"] == run().metadata["backend"]
+    assert "files_modified=['made']" in repr(run())
+    assert dict(run())["raw"]["stdout"] == "hi\n"
+    result = run()
+    assert pickle.loads(pickle.dumps(result)).raw == result.raw
+    assert copy.copy(run()).fuel_consumed == 0
+    assert copy.deepcopy(run()).metadata["runtime"] == "python"
+    assert run().model_copy().raw["status"] == "ok"
+    first = run()
+    assert first == SandboxResult.from_native(first.raw, python.workspace_path)
+    with pytest.raises(AttributeError, match="no_such_field"):
+        _ = run().no_such_field
+    assert SandboxResult.model_validate_json(result.model_dump_json()) == result

@@ -108,3 +108,36 @@ def test_first_programs_at_once_all_keep_their_files(python):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda i: python.execute(f"open('f{i}', 'w')"), range(4)))
     assert python.list_files() == ["f0", "f1", "f2", "f3"]
+
+
+def test_the_first_program_leaves_all_that_it_leaves(python):
+    """Nothing was there before: it ran warm, in a workspace of its own, and what it left was copied."""
+    result = python.execute("import os\nos.makedirs('empty/below')\nos.symlink('f0', 'link')\n"
+                            "os.symlink('/nowhere', 'dangling')\nfor n in range(10_100): open(f'f{n}', 'w')\n"
+                            "os.chmod('f1', 0o755)")
+    assert result.success
+    assert result.metadata["warm"] == "fork"
+    top = python.workspace_path
+    assert (top / "empty/below").is_dir()
+    assert (top / "link").readlink().name == "f0"
+    assert str((top / "dangling").readlink()) == "/nowhere"
+    assert len(python.list_files()) == 10_102
+    assert (top / "f1").stat().st_mode & 0o777 == 0o755
+    assert python.execute("import os; print(os.path.isdir('empty/below'), os.readlink('link'))").stdout == "True f0\n"
+
+
+def test_a_session_is_gone_on_with_by_its_name():
+    first = create_sandbox()
+    first.execute("open('f', 'w').write('kept')")
+    name = first.session_id
+    second = create_sandbox(session_id=name)
+    assert second.read_file("f") == b"kept"
+    path = second.workspace_path
+    del first
+    assert second.execute("print(open('/app/f').read())").stdout == "kept\n"
+    assert second.session_id == name
+    second.close()
+    assert not path.exists()
+    with create_sandbox(session_id=name) as other:  # A session that has ended is a new one.
+        assert other.list_files() == []
+        assert other.session_id == name

@@ -15,7 +15,7 @@ from .logger import SandboxLogger
 from .models import ExecutionPolicy, ReadOnlyMount, RuntimeType, SandboxResult
 from .policies import load_policy
 from .runtimes import JavaScriptSandbox, LanguageSandbox, PythonSandbox
-from .tool import describe_result, run_python_code
+from .tool import arun_python_code, describe_result, run_python_code
 from .workspace import Workspace
 
 __version__ = "0.1.0"
@@ -39,6 +39,7 @@ __all__ = [
     "Started",
     "Usage",
     "Workspace",
+    "arun_python_code",
     "create_sandbox",
     "describe_result",
     "library_version",

@@ -116,9 +116,9 @@ class Request:
         """A file that lies in the workspace when the program starts."""
         _checked(lib.sbx_request_add_input, self.pointer, _bytes(path), data, len(data))
 
-    def collect(self, pattern: str, directory: int) -> None:
-        """What the program leaves in its workspace is copied into a directory."""
-        _checked(lib.sbx_request_add_collect, self.pointer, _bytes(pattern))
+    def collect(self, directory: int) -> None:
+        """What the program leaves in its workspace is copied into a directory, folders and links as they are."""
+        _checked(lib.sbx_request_set_collect_all, self.pointer, True)
         _checked(lib.sbx_request_set_collect_fd, self.pointer, directory)
 
     def set_stdin(self, data: str | bytes) -> None:
@@ -167,6 +167,54 @@ def event_kind(event: Any) -> str:
     return cast(str, _text(event.kind))
 
 
+class Result:
+    """What became of a run. What callers want most is at hand; the rest is taken apart when it is wanted."""
+
+    def __init__(self, pointer: Any) -> None:
+        self.pointer = ffi.gc(pointer, lib.sbx_result_free)
+
+    @property
+    def success(self) -> bool:
+        """Whether its status is "ok"."""
+        return bool(lib.sbx_result_success(self.pointer))
+
+    @property
+    def status(self) -> str:
+        """What became of it."""
+        return cast(str, _text(lib.sbx_result_status(self.pointer)))
+
+    @property
+    def message(self) -> Optional[str]:
+        """A sentence, or nothing."""
+        return _text(lib.sbx_result_message(self.pointer))
+
+    @property
+    def exit_code(self) -> Optional[int]:
+        """None where it did not exit."""
+        code = int(lib.sbx_result_exit_code(self.pointer))
+        return code if code >= 0 else None
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes."""
+        return int(lib.sbx_result_memory_used(self.pointer))
+
+    @property
+    def execution_time(self) -> float:
+        """Seconds."""
+        return float(lib.sbx_result_execution_time(self.pointer))
+
+    def output(self, stream: int) -> str:
+        """What it wrote to standard output (1) or error (2); what is no UTF-8 is replaced."""
+        length = ffi.new("size_t *")
+        data = (lib.sbx_result_stdout if stream == 1 else lib.sbx_result_stderr)(self.pointer, length)
+        return bytes(ffi.buffer(data, length[0])).decode(ENCODING, "replace") if length[0] else ""
+
+    def whole(self) -> dict[str, Any]:
+        """All of it, as the library tells it."""
+        return cast("dict[str, Any]", _json(lib.sbx_result_format, self.pointer, b"jsonline", False))
+
+
 class Engine:
     """What runs requests. It keeps interpreters warm, and is shared by all sandboxes of a process."""
 
@@ -206,14 +254,10 @@ class Engine:
                     self._running.discard(request)
                 self._changed.notify_all()
 
-    def run(self, request: Request) -> dict[str, Any]:
-        """Runs a request to its end; the whole result."""
+    def run(self, request: Request) -> Result:
+        """Runs a request to its end."""
         with self._used(request) as pointer:
-            result = _made(lib.sbx_run, pointer, request.pointer)
-        try:
-            return cast("dict[str, Any]", _json(lib.sbx_result_format, result, b"jsonline", False))
-        finally:
-            lib.sbx_result_free(result)
+            return Result(_made(lib.sbx_run, pointer, request.pointer))
 
     def check(self, request: Request) -> dict[str, Any]:
         """Static analysis alone; nothing runs."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import copy
 import json
+import logging
 import os
 import queue
 import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Union, cast
 
 from . import _native, events
 from .errors import SandboxExecutionError
 from .logger import SandboxLogger
 from .models import ExecutionPolicy, SandboxResult
-from .workers import workers
-from .workspace import Workspace
+from .workers import Call, workers
+from .workspace import Workspace, sessions
 
 Data = Union[str, bytes]
 OWN_NAMES = ("/app", "/workspace")  # of the workspace, in every container
@@ -32,13 +34,16 @@ class BaseSandbox(ABC):
 
     def __init__(self, policy: Optional[ExecutionPolicy] = None,
                  workspace: Optional[Union[str, os.PathLike[str]]] = None,
-                 logger: Optional[SandboxLogger] = None, engine: Optional[_native.Engine] = None) -> None:
+                 logger: Optional[SandboxLogger] = None, engine: Optional[_native.Engine] = None,
+                 session_id: Optional[str] = None) -> None:
         self.policy = policy if policy is not None else ExecutionPolicy()
         self.logger = logger if logger is not None else SandboxLogger()
         self._place = workspace if workspace is not None else self.policy.mount_host_dir
         self._workspace: Optional[Workspace] = Workspace(self._place) if self._place is not None else None
+        if self._workspace is None and session_id is not None:
+            self._workspace = sessions.get(session_id)
         self._engine = engine
-        self._native_policy: tuple[str, Optional[_native.Policy]] = ("", None)
+        self._native_policy: Optional[tuple[Any, _native.Policy]] = None
         self._lock = threading.Lock()
         self._closed = False
         self._collecting = False
@@ -57,15 +62,13 @@ class BaseSandbox(ABC):
         if threading.current_thread() is not threading.main_thread():
             return self._run(request)
         # Python hears Ctrl-C on the main thread, and only outside of the library.
-        future: Future[SandboxResult] = Future()
+        call = Call(lambda: self._run(request))
         try:
-            workers.submit(future, lambda: self._run(request))
-            # A signal that comes just before a wait is seen after it: no wait is long.
-            while not wait([future], timeout=0.2).done:
-                pass
-            return future.result()
+            workers.start(call)
+            return cast("SandboxResult", call.wait())
         except BaseException:
-            _end(request, future)
+            request.cancel()
+            call.give_up()
             raise
 
     async def aexecute(self, code: Data, inject_setup: bool = True, *, stdin: Optional[Data] = None,
@@ -134,6 +137,11 @@ class BaseSandbox(ABC):
             return self._workspace
 
     @property
+    def session_id(self) -> str:
+        """The name by which `create_sandbox(session_id=...)` goes on with the same files, in this process."""
+        return sessions.add(self.workspace)
+
+    @property
     def workspace_path(self) -> Path:
         """Where they are on this machine."""
         return self.workspace.path
@@ -176,13 +184,12 @@ class BaseSandbox(ABC):
 
     def _policy(self) -> _native.Policy:
         """Made anew when the policy's fields were changed."""
-        text = json.dumps(self.policy.to_native(), ensure_ascii=False)
-        known, policy = self._native_policy
-        if policy is None or known != text:
+        fields = (self.policy.__dict__, self.policy.model_fields_set)
+        if self._native_policy is None or self._native_policy[0] != fields:
             policy = _native.Policy()
-            policy.load(text, "ExecutionPolicy")
-            self._native_policy = (text, policy)
-        return policy
+            policy.load(json.dumps(self.policy.to_native(), ensure_ascii=False), "ExecutionPolicy")
+            self._native_policy = (copy.deepcopy(fields), policy)
+        return self._native_policy[1]
 
     def _setup(self, request: _native.Request) -> None:
         """What `inject_setup` adds; nothing, for most languages."""
@@ -231,18 +238,20 @@ class BaseSandbox(ABC):
     def _run(self, request: _native.Request, hear: Optional[Callable[[Any], None]] = None) -> SandboxResult:
         self.logger.log_execution_start(self.runtime, self.policy)
         heard = _Security(self.logger, hear)
-        request.on_event(heard, output=hear is not None)
+        if hear is not None or self.logger.is_heard(logging.WARNING):
+            request.on_event(heard, output=hear is not None)
         try:
             if request.collects:
                 with self.workspace.directory() as directory:
-                    request.collect("**", directory)
-                    raw = self._get_engine().run(request)
+                    request.collect(directory)
+                    ran = self._get_engine().run(request)
             else:
-                raw = self._get_engine().run(request)
+                ran = self._get_engine().run(request)
         finally:
+            heard.close()
             if request.collects:
                 self._collecting = False
-        result = SandboxResult.from_native(raw, self.workspace.path)
+        result = SandboxResult.from_run(ran, self.workspace.path)
         self.logger.log_execution_complete(result, self.runtime)
         return result
 
@@ -255,18 +264,37 @@ def _end(request: _native.Request, future: Future[Any]) -> None:
 
 
 class _Security:
-    """Passes events on, and those of security to the logger too."""
+    """Passes events on, and those of security to the logger too.
+
+    Events come on the thread that watches the program and keeps its limits, which must not wait: the logger, whose
+    handlers may do what they like, is called on another one.
+    """
 
     def __init__(self, logger: SandboxLogger, hear: Optional[Callable[[Any], None]]) -> None:
         self.logger = logger
         self.hear = hear
+        self._untold: queue.SimpleQueue[Optional[tuple[str, Optional[str]]]] = queue.SimpleQueue()
+        self._told: Optional[Future[None]] = None
 
     def __call__(self, event: Any) -> None:
         kind = _native.event_kind(event)
         if kind.startswith("security."):
-            self.logger.log_security_event(kind, _native.event_text(event))
+            self._untold.put((kind, _native.event_text(event)))
+            if self._told is None:
+                self._told = Future()
+                workers.submit(self._told, self._tell)
         if self.hear is not None:
             self.hear(event)
+
+    def _tell(self) -> None:
+        for kind, text in iter(self._untold.get, None):
+            self.logger.log_security_event(kind, text)
+
+    def close(self) -> None:
+        """Waits until all is told; what a handler raised is its own matter, and ends nothing."""
+        if self._told is not None:
+            self._untold.put(None)
+            self._told.exception()
 
 
 def _leave() -> None:

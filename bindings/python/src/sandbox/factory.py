@@ -29,11 +29,12 @@ def _known(engine: _native.Engine, runtime: str) -> str:
 def create_sandbox(runtime: Union[RuntimeType, str] = RuntimeType.PYTHON, policy: Optional[ExecutionPolicy] = None,
                    workspace: Optional[Union[str, os.PathLike[str]]] = None,
                    logger: Optional[Union[SandboxLogger, Any]] = None, backend: str = "auto",
-                   **kwargs: Any) -> BaseSandbox:
+                   session_id: Optional[str] = None, **kwargs: Any) -> BaseSandbox:
     """A sandbox for programs of one language.
 
-    `workspace` is a directory that persists; without it the sandbox has a temporary one. `logger` is a
-    SandboxLogger, or any logger for one. Further keywords are fields of ExecutionPolicy.
+    `workspace` is a directory that persists; without it the sandbox has a temporary one, or goes on with that of
+    another sandbox of this process whose `session_id` is given. `logger` is a SandboxLogger, or any logger for one.
+    Further keywords are fields of ExecutionPolicy.
     """
     policy = policy.model_copy(deep=True) if policy is not None else ExecutionPolicy()
     for field, value in {**({"backend": backend} if backend != "auto" else {}), **kwargs}.items():
@@ -42,6 +43,7 @@ def create_sandbox(runtime: Union[RuntimeType, str] = RuntimeType.PYTHON, policy
     name = _known(_native.shared_engine(), name)
     if logger is not None and not isinstance(logger, SandboxLogger):
         logger = SandboxLogger(logger)
-    options: dict[str, Any] = {"policy": policy, "workspace": workspace, "logger": logger}
+    options: dict[str, Any] = {"policy": policy, "workspace": workspace, "logger": logger,
+                               "session_id": session_id}
     made = _CLASSES.get(name)
     return made(**options) if made is not None else LanguageSandbox(name, **options)

@@ -21,10 +21,14 @@ class SandboxLogger:
         self.logger = logger if logger is not None else logging.getLogger("sandbox")
         self._standard = isinstance(self.logger, (logging.Logger, logging.LoggerAdapter))
 
+    def is_heard(self, level: int) -> bool:
+        """Whether anybody listens. Where a standard logger has no handler, Python would print warnings itself."""
+        return not self._standard or bool(self.logger.isEnabledFor(level) and self.logger.hasHandlers())
+
     def log(self, level: int, event: str, **fields: Any) -> None:
         """One event with its fields."""
-        if self._standard and not self.logger.hasHandlers():
-            return  # Nobody listens; Python would print warnings to standard error.
+        if not self.is_heard(level):
+            return
         if self._standard:
             self.logger.log(level, "sandbox.%s", event, extra={"event": event, **fields})
         else:
@@ -33,10 +37,14 @@ class SandboxLogger:
 
     def log_execution_start(self, runtime: str, policy: ExecutionPolicy, **fields: Any) -> None:
         """Before a program is started."""
+        if not self.is_heard(logging.INFO):
+            return
         self.log(logging.INFO, "execution.start", runtime=str(runtime), policy=describe(policy), **fields)
 
     def log_execution_complete(self, result: SandboxResult, runtime: str, **fields: Any) -> None:
         """After it has ended, however it ended."""
+        if not self.is_heard(logging.INFO):
+            return
         self.log(
             logging.INFO, "execution.complete", runtime=str(runtime), success=result.success, status=result.status,
             exit_code=result.exit_code, duration_ms=result.duration_ms, fuel_consumed=result.fuel_consumed,

@@ -5,15 +5,28 @@ from __future__ import annotations
 import base64
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, Union, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from . import _native
 from .errors import PolicyValidationError
 
 Bytes = Annotated[int, Field(gt=0)]
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00]*$")]
 
+
+WASM_PAGE = 65536
 
 # The languages whose imports static analysis knows.
 ANALYSED = ("python", "javascript", "typescript", "go", "rust", "java", "c", "cpp")
@@ -166,6 +179,10 @@ class ExecutionPolicy(BaseModel):
         }
 
 
+# Fields of a result that are taken from the library when somebody looks at them.
+_LATER = ("fuel_consumed", "files_created", "files_modified", "files_deleted", "metadata", "raw")
+
+
 class SandboxResult(BaseModel):
     """What became of a program. `success` is true for a program that ended by itself with 0, alone."""
 
@@ -176,7 +193,7 @@ class SandboxResult(BaseModel):
     stdout: str = ""
     stderr: str = ""
     exit_code: Optional[int] = None
-    fuel_consumed: Optional[int] = None
+    fuel_consumed: int = Field(0, description="instructions; 0 where the backend does not count them")
     memory_used_bytes: int = 0
     duration_ms: float = 0.0
     files_created: list[str] = Field(default_factory=list)
@@ -186,11 +203,17 @@ class SandboxResult(BaseModel):
     message: Optional[str] = None
     metadata: dict[str, Any] = Field(default_factory=dict)
     raw: dict[str, Any] = Field(default_factory=dict, repr=False)
+    _ran: Optional[_native.Result] = PrivateAttr(None)
 
     @property
     def duration_seconds(self) -> float:
         """Wall-clock time."""
         return self.duration_ms / 1000
+
+    @property
+    def mem_pages(self) -> int:
+        """Memory in pages of WebAssembly, 64 KiB each."""
+        return -(-self.memory_used_bytes // WASM_PAGE)
 
     @classmethod
     def from_native(cls, raw: dict[str, Any], workspace: Optional[Path] = None) -> SandboxResult:
@@ -202,9 +225,9 @@ class SandboxResult(BaseModel):
             stdout=_decoded(raw, "stdout"),
             stderr=_decoded(raw, "stderr"),
             exit_code=raw.get("exit_code"),
-            fuel_consumed=raw.get("fuel_consumed"),
+            fuel_consumed=raw.get("fuel_consumed") or 0,
             memory_used_bytes=raw.get("memory_used") or 0,
-            duration_ms=(raw.get("execution_time") or 0.0) * 1000,
+            duration_ms=round((raw.get("execution_time") or 0.0) * 1000, 3),
             files_created=files.get("created") or [],
             files_modified=files.get("modified") or [],
             files_deleted=files.get("deleted") or [],
@@ -213,6 +236,79 @@ class SandboxResult(BaseModel):
             metadata=_metadata(raw),
             raw=raw,
         )
+
+    @classmethod
+    def from_run(cls, ran: _native.Result, workspace: Optional[Path] = None) -> SandboxResult:
+        """The same of a run. What few callers look at is taken from the library when somebody does: that takes longer
+        than all the rest. Nothing is validated: it is the library's own word."""
+        result = cls.__new__(cls)
+        fields: dict[str, Any] = {
+            "success": ran.success,
+            "status": ran.status,
+            "stdout": ran.output(1),
+            "stderr": ran.output(2),
+            "exit_code": ran.exit_code,
+            "memory_used_bytes": ran.memory_used,
+            "duration_ms": round(ran.execution_time * 1e9) // 1000 / 1000,  # whole microseconds, as in `raw`
+            "workspace_path": workspace,
+            "message": ran.message,
+        }
+        # What model_construct() does, without looking at the defaults of all fields.
+        for name, value in (("__dict__", fields), ("__pydantic_fields_set__", {*fields, *_LATER}),
+                            ("__pydantic_extra__", None), ("__pydantic_private__", {"_ran": ran})):
+            object.__setattr__(result, name, value)
+        return result
+
+    def _complete(self) -> None:
+        """Takes the rest, if it is not there yet. Where two threads do, both take the same."""
+        ran = self._ran
+        if ran is None:
+            return
+        whole = SandboxResult.from_native(ran.whole())
+        for name in _LATER:
+            self.__dict__.setdefault(name, whole.__dict__[name])
+        self._ran = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Only what is missing comes here."""
+            if name in _LATER:
+                self._complete()
+                if name in self.__dict__:
+                    return self.__dict__[name]
+            return super().__getattr__(name)
+
+    def __eq__(self, other: object) -> bool:
+        self._complete()
+        if isinstance(other, SandboxResult):
+            other._complete()
+        return super().__eq__(other)
+
+    def __repr_args__(self) -> Any:
+        self._complete()
+        return super().__repr_args__()
+
+    def __iter__(self) -> Any:
+        self._complete()
+        return super().__iter__()
+
+    def __getstate__(self) -> dict[Any, Any]:
+        self._complete()
+        return super().__getstate__()
+
+    def __copy__(self) -> SandboxResult:
+        self._complete()
+        return super().__copy__()
+
+    def __deepcopy__(self, memo: Optional[dict[int, Any]] = None) -> SandboxResult:
+        self._complete()
+        return super().__deepcopy__(memo)
+
+    @model_serializer(mode="wrap")
+    def _serialize(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        self._complete()
+        return cast("dict[str, Any]", handler(self))
 
 
 def _decoded(raw: dict[str, Any], stream: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .base import BaseSandbox
 from .factory import create_sandbox
 from .models import ExecutionPolicy, RuntimeType, SandboxResult
 
@@ -30,6 +31,10 @@ def describe_result(result: SandboxResult) -> str:
     return "\n".join(parts) or "(no output)"
 
 
+def _sandbox(timeout: int) -> BaseSandbox:
+    return create_sandbox(RuntimeType.PYTHON, ExecutionPolicy(timeout_seconds=min(max(timeout, 1), TIMEOUT_MAX)))
+
+
 def run_python_code(code: str, timeout: int = 30) -> str:
     """Runs Python code in a sandbox without network and returns what it printed.
 
@@ -37,6 +42,16 @@ def run_python_code(code: str, timeout: int = 30) -> str:
         code: A whole Python program. Print what you want to see.
         timeout: Seconds after which it is ended, 300 at most.
     """
-    policy = ExecutionPolicy(timeout_seconds=min(max(timeout, 1), TIMEOUT_MAX))
-    with create_sandbox(RuntimeType.PYTHON, policy) as sandbox:
+    with _sandbox(timeout) as sandbox:
         return describe_result(sandbox.execute(code))
+
+
+async def arun_python_code(code: str, timeout: int = 30) -> str:
+    """Runs Python code in a sandbox without network and returns what it printed.
+
+    Args:
+        code: A whole Python program. Print what you want to see.
+        timeout: Seconds after which it is ended, 300 at most.
+    """
+    with _sandbox(timeout) as sandbox:
+        return describe_result(await sandbox.aexecute(code))

@@ -6,9 +6,9 @@ import os
 import queue
 import threading
 from concurrent.futures import Future
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
-Task = tuple["Future[Any]", Callable[[], Any]]
+Task = Callable[[], None]
 
 
 class _Worker(threading.Thread):
@@ -20,17 +20,61 @@ class _Worker(threading.Thread):
 
     def run(self) -> None:
         while True:
-            future, function = self.tasks.get()
-            try:
-                value = function() if future.set_running_or_notify_cancel() else None
-            except BaseException as error:
-                future.set_exception(error)
-            else:
-                if not future.cancelled():
-                    future.set_result(value)
-                del value
-            del future, function
+            task = self.tasks.get()
+            task()
+            del task
             self.on_rest(self)
+
+
+class Call:
+    """A function that runs on another thread while its caller waits: a Future with less around it."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._value: Any = None
+        self._error: Optional[BaseException] = None
+        self._claim = threading.Lock()  # of whoever decides whether it begins
+        self._ended = threading.Lock()  # released when it has
+        self._ended.acquire()
+        self._is_over = False
+
+    def __call__(self) -> None:
+        """On the other thread."""
+        if not self._claim.acquire(blocking=False):
+            return
+        try:
+            self._value = self._function()
+        except BaseException as error:
+            self._error = error
+        self._is_over = True
+        self._ended.release()
+
+    def wait(self) -> Any:
+        """What it returns, or raises. Signals are heard meanwhile."""
+        self._wait()
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def give_up(self) -> None:
+        """Waits until it has ended; one that has not begun never does."""
+        if not self._claim.acquire(blocking=False):
+            self._wait()
+
+    def _wait(self) -> None:
+        # A signal that comes just before a wait is seen after it: no wait is long.
+        while not self._is_over:
+            self._ended.acquire(timeout=0.2)
+
+
+def _fill(future: Future[Any], function: Callable[[], Any]) -> None:
+    try:
+        value = function() if future.set_running_or_notify_cancel() else None
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        if not future.cancelled():
+            future.set_result(value)
 
 
 class Workers:
@@ -47,12 +91,16 @@ class Workers:
 
     def submit(self, future: Future[Any], function: Callable[[], Any]) -> None:
         """Calls `function` on another thread; `future` gets what it returns."""
+        self.start(lambda: _fill(future, function))
+
+    def start(self, task: Task) -> None:
+        """Calls `task`, which raises nothing, on another thread."""
         with self._changed:
             self._busy += 1
             worker = self._idle.pop() if self._idle else None
         if worker is None:
             worker = _Worker(self._rest)
-        worker.tasks.put((future, function))
+        worker.tasks.put(task)
 
     def drain(self, seconds: float) -> None:
         """Waits until all have nothing to do: a thread that the interpreter's end stops never finishes."""

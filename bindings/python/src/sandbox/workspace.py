@@ -8,6 +8,8 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
+import uuid
 import weakref
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -26,6 +28,7 @@ class Workspace:
     """
 
     def __init__(self, path: Optional[Union[str, os.PathLike[str]]] = None) -> None:
+        self.session_id = uuid.uuid4().hex
         self.is_temporary = path is None
         if path is None:
             self.path = Path(tempfile.mkdtemp(prefix="sandbox-session-"))
@@ -33,6 +36,11 @@ class Workspace:
         else:
             self.path = Path(path).resolve()
             self.path.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was temporary, and is gone."""
+        return self.is_temporary and not self._remove.alive
 
     def close(self) -> None:
         """Removes a temporary directory."""
@@ -147,3 +155,30 @@ def _parts(name: Union[str, os.PathLike[str]]) -> tuple[str, ...]:
     if not text or path.is_absolute() or ".." in path.parts or "\0" in text or not path.parts:
         raise ValueError(f"'{text}' is not a path inside the workspace")
     return path.parts
+
+
+class _Sessions:
+    """Workspaces of this process that somebody still uses, by the name of their session."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: weakref.WeakValueDictionary[str, Workspace] = weakref.WeakValueDictionary()
+
+    def add(self, workspace: Workspace) -> str:
+        """From now on the session can be had again by its name."""
+        with self._lock:
+            self._known[workspace.session_id] = workspace
+        return workspace.session_id
+
+    def get(self, session_id: str) -> Workspace:
+        """That session's, or a new one's."""
+        with self._lock:
+            workspace = self._known.get(session_id)
+            if workspace is None or workspace.is_closed:
+                workspace = Workspace()
+                workspace.session_id = session_id
+                self._known[session_id] = workspace
+            return workspace
+
+
+sessions = _Sessions()
