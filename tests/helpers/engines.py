@@ -9,9 +9,11 @@ import io
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tarfile
 import tempfile
@@ -279,3 +281,69 @@ def forward_to(engine):
             links[connection].shutdown(socket.SHUT_RDWR)
 
     return FakeDaemon(serve, closed)
+
+
+def make_certificates(directory):
+    """A folder as DOCKER_CERT_PATH wants it, with the server's own in it as well."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=directory, check=True, capture_output=True)
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca-key.pem", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=test authority")
+    (directory / "names").write_text("subjectAltName=IP:127.0.0.1")
+    for name in ("server", "client"):
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}-key.pem", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2",
+                "-extfile", "names", "-out", f"{name}.pem")
+    shutil.copy(directory / "client.pem", directory / "cert.pem")
+    shutil.copy(directory / "client-key.pem", directory / "key.pem")
+
+
+class TlsFront:
+    """A port of the loopback that passes connections on to an engine, for clients with a certificate."""
+
+    def __init__(self, engine, certificates):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificates / "server.pem", certificates / "server-key.pem")
+        context.load_verify_locations(certificates / "ca.pem")
+        context.verify_mode = ssl.CERT_REQUIRED
+        self.engine, self.context = engine, context
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        try:
+            with self.context.wrap_socket(connection, server_side=True) as client, socket.socket(socket.AF_UNIX) as other:
+                other.connect(str(self.engine.socket))
+                client.setblocking(False)
+                while True:
+                    if not client.pending():
+                        select.select([client, other], [], [])
+                    try:
+                        data = client.recv(65536)
+                        if not data:
+                            return
+                        other.sendall(data)
+                    except ssl.SSLWantReadError:
+                        pass  # Only the engine has something to say.
+                    if select.select([other], [], [], 0)[0]:
+                        data = other.recv(65536)
+                        if not data:
+                            return
+                        client.setblocking(True)
+                        client.sendall(data)
+                        client.setblocking(False)
+        except OSError:
+            pass  # A client that was refused, or one of both has gone.
+
+    def end(self):
+        self.listener.close()

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from helpers.engines import FakeDaemon, forward_to, machine_image, reply, start_engine
+from helpers.engines import FakeDaemon, TlsFront, forward_to, machine_image, make_certificates, reply, start_engine
 from helpers import leftovers
 from helpers.leftovers import wait_until
 from helpers.program import make_program, remove_program
@@ -378,6 +378,25 @@ def test_a_daemon_that_dies_during_a_run_is_not_the_programs_failure(engine, roo
 def test_what_it_cannot_do_is_refused(root, words, why):
     lines = refused(root, {}, *words)
     assert why in lines[0] and "--fallback container" in lines[1]
+
+
+# ---- another machine
+
+
+def test_an_engine_behind_tls_is_spoken_to_and_must_prove_itself(engine, root, tmp_path):
+    if engine.name == "podman":
+        pytest.skip("Podman takes the filter from its own machine alone")
+    make_certificates(tmp_path)
+    front = TlsFront(engine, tmp_path)
+    env = {"DOCKER_HOST": f"tcp://127.0.0.1:{front.port}", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(tmp_path)}
+    code = "import sys; sys.stdout.write('x' * 300000); open('made', 'w'); sys.exit(len(sys.stdin.read()))"
+    result = root.run_json(*BACKEND, "-l", "python", "--stdin", "-", "-c", code, env=env, input=b"12345")
+    assert (result["exit_code"], result["stdout_bytes"], result["files"]["created"]) == (5, 300000, ["made"]), result
+    others = tmp_path / "others"
+    others.mkdir()
+    make_certificates(others)
+    assert "cannot connect to tcp://127.0.0.1" in refused(root, {**env, "DOCKER_CERT_PATH": str(others)})[0]
+    front.end()
 
 
 # ---- images
