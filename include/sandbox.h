@@ -254,7 +254,7 @@ SBX_API int sbx_request_set_placeholder(sbx_request *req, const char *name, cons
 SBX_API char *sbx_templates_json(sbx_error **err);
 
 /* Leaves static analysis out because you trust the code; the result and an event say so. An engine
- * with `untrusted_requests` refuses it. */
+ * with `untrusted_requests` refuses it, as does a sealed policy. */
 SBX_API int sbx_request_set_trusted(sbx_request *req, bool trusted, sbx_error **err);
 /* A folder of further rules for static analysis: FOLDER/LANGUAGE/NAME.yaml, each with a NAME.scm
  * where it has queries. Read now. */
@@ -296,7 +296,7 @@ SBX_API int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler ha
  * descriptor need not be read: for logs. */
 SBX_API int sbx_request_set_log_handler(sbx_request *req, sbx_event_handler handler, void *userdata,
                                         sbx_error **err);
-/* Leaves no record of the run, whatever the policy says. */
+/* Leaves no record of the run, whatever the policy says; a sealed one that wants it refuses. */
 SBX_API int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_error **err);
 
 /* ---- running ---- */
