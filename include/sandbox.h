@@ -429,6 +429,9 @@ SBX_API char *sbx_result_format(const sbx_result *result, const char *form, bool
 
 /* Each language known, as a JSON array: name, version, path, warm, status. */
 SBX_API char *sbx_languages_json(sbx_engine *engine, sbx_error **err);
+/* The name of the language that has this name or this other name ("py": "python"). NULL where there
+ * is none: the error names those there are. Caller frees. */
+SBX_API char *sbx_language_name(sbx_engine *engine, const char *name, sbx_error **err);
 /* Each protection and limit as this user gets it here: a JSON object. */
 SBX_API char *sbx_doctor_json(sbx_engine *engine, sbx_error **err);
 

@@ -77,6 +77,16 @@ char *sbx_languages_json(sbx_engine *engine, sbx_error **err)
         return text;
 }
 
+char *sbx_language_name(sbx_engine *engine, const char *name, sbx_error **err)
+{
+        struct error error = { 0 };
+        char *own = engine_language_name(&engine->engine, name, &error);
+
+        if (!own)
+                (void)api_fail(&error, err);
+        return own;
+}
+
 char *sbx_doctor_json(sbx_engine *engine, sbx_error **err)
 {
         struct error error = { 0 };

@@ -79,6 +79,24 @@ static int write_explanation(const struct cli *cli, const char *text, struct err
         return out.failed ? error_set_nomem(err) : report_write(cli, out.data, out.length, err);
 }
 
+/* The language's own name, by which policies know it; NULL where none was asked for. */
+static int find_language(const char *name, char **ret_name, struct error *err)
+{
+        AUTO_ENGINE sbx_engine *engine = NULL;
+        sbx_error *failure = NULL;
+        int r = name ? setup_engine(NULL, false, &engine, err) : 0;
+
+        *ret_name = NULL;
+        if (r < 0 || !name)
+                return r;
+        *ret_name = sbx_language_name(engine, name, &failure);
+        if (*ret_name)
+                return 0;
+        r = report_take(err, failure);
+        error_prefix(err, "option '--lang'");
+        return r;
+}
+
 /* What holds for a run with these options; `profile` is a word of the command, or NULL. */
 static int effective_text(const struct options *options, const struct options *run,
                           const char *profile, const char *form, char **ret_text, struct error *err)
@@ -89,6 +107,7 @@ static int effective_text(const struct options *options, const struct options *r
         struct option_use use = { .option = &named, .value = profile };
         struct options word = { .uses = &use, .use_count = profile ? 1 : 0 };
         sbx_error *failure = NULL;
+        char *language = NULL;
         int r = req ? setup_policy(profile ? &word : options, run, &policy, err)
                     : error_set_nomem(err);
 
@@ -98,7 +117,11 @@ static int effective_text(const struct options *options, const struct options *r
                 r = options_apply(run, req, err);
         if (r < 0)
                 return r;
-        *ret_text = sbx_request_show_policy(req, options_value(options, "lang"), form, &failure);
+        r = find_language(options_value(options, "lang"), &language, err);
+        if (r < 0)
+                return r;
+        *ret_text = sbx_request_show_policy(req, language, form, &failure);
+        sbx_string_free(language);
         return *ret_text ? 0 : report_take(err, failure);
 }
 

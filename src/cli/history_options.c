@@ -2,7 +2,7 @@
 #include "cli/history.h"
 
 const struct option history_options[] = {
-        OPTION_HEADING("Which records (list, stats, export, follow)"),
+        OPTION_HEADING("Which records (list, stats, export, follow, prune)"),
         { "lang", 'l', "NAME", false, false, "of this language" },
         { "status", 0, "STATUS", false, false,
           "with this status, or 'error': all but ok; several with commas" },
@@ -12,8 +12,9 @@ const struct option history_options[] = {
         { "user", 0, "NAME", false, false, "of this user, by name or number" },
         { "name", 0, "ID", false, false, "with this name of yours" },
         { "text", 0, "TEXT", false, false, "with this text anywhere in the record" },
-        { "limit", 'n', "N", false, false, "the newest N (list: 50 unless told; 0: all)" },
-        OPTION_HEADING("How it is shown"),
+        { "limit", 'n', "N", false, false,
+          "list, stats, export: the newest N (list: 50 unless told; 0: all)" },
+        OPTION_HEADING("How it is shown (list, show, stats, follow, export)"),
         { "output", 'o', "FORM", false, false, "table (default), json, jsonl, csv" },
         { "json", 0, NULL, false, false, "short for --output json" },
         { "svg", 0, NULL, false, false, "stats: a drawing instead of tables" },
@@ -21,7 +22,7 @@ const struct option history_options[] = {
         { "older-than", 0, "T", false, false, "records that began longer ago: 30d, 12h" },
         { "keep-errors", 0, NULL, false, false, "but for those that did not end well" },
         { "max-size", 0, "SIZE", false, false,
-          "and the oldest, until all takes no more than this" },
+          "and the oldest of them, until all records take no more than this" },
         { "dry-run", 0, NULL, false, false, "say what would go" },
         OPTION_HELP,
         OPTION_END,

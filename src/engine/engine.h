@@ -192,5 +192,8 @@ struct engine_stats engine_stats(struct engine *engine);
 char *engine_doctor_json(struct engine *engine, struct error *err);
 /* languages.c: each language as JSON. Caller frees. */
 char *engine_languages_json(struct engine *engine, struct error *err);
+/* The name of the language that is called so, and the error where there is none. Caller frees. */
+char *engine_language_name(const struct engine *engine, const char *name, struct error *err);
+int engine_unknown_language(const struct engine *engine, const char *name, struct error *err);
 
 #endif

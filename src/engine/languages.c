@@ -1,6 +1,7 @@
 /* The languages as they are on this machine. */
 #include "engine/engine.h"
 #include "engine/wasm.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <jansson.h>
@@ -70,4 +71,31 @@ char *engine_languages_json(struct engine *engine, struct error *err)
         if (!text)
                 (void)error_set_nomem(err);
         return text;
+}
+
+int engine_unknown_language(const struct engine *engine, const char *name, struct error *err)
+{
+        AUTO_FREE char *list = languages_list(engine->languages);
+        char shown[160];
+        int r;
+
+        if (name)
+                r = error_set(err, SBX_ELANGUAGE, "no such language: '%s'",
+                              str_printable(name, shown, sizeof(shown)));
+        else
+                r = error_set(err, SBX_ELANGUAGE, "cannot tell the language of the code");
+        error_hint(err, "give one of: %s", list ? list : "");
+        return r;
+}
+
+char *engine_language_name(const struct engine *engine, const char *name, struct error *err)
+{
+        const struct language *language = languages_by_name(engine->languages, name);
+        char *own = language ? mem_strdup(language->name) : NULL;
+
+        if (!language)
+                (void)engine_unknown_language(engine, name, err);
+        else if (!own)
+                (void)error_set_nomem(err);
+        return own;
 }

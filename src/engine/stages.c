@@ -18,17 +18,8 @@ enum { CODE_INLINE_MAX = 256 << 10 };
 static int unknown_language(const struct passage *passage, struct error *err)
 {
         const struct request *request = passage->code;
-        AUTO_FREE char *list = languages_list(passage->engine->languages);
-        char shown[160];
-        int r;
 
-        if (request->language)
-                r = error_set(err, SBX_ELANGUAGE, "no such language: '%s'",
-                              str_printable(request->language, shown, sizeof(shown)));
-        else
-                r = error_set(err, SBX_ELANGUAGE, "cannot tell the language of the code");
-        error_hint(err, "give one of: %s", list ? list : "");
-        return r;
+        return engine_unknown_language(passage->engine, request->language, err);
 }
 
 int passage_identify(struct passage *passage, struct error *err)

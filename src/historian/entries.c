@@ -121,46 +121,71 @@ static int add_user(struct query *query, const char *user, struct error *err)
 }
 
 /* "error" is everything that did not end well. */
-static void add_status(struct query *query, const char *status)
+static int add_status(struct query *query, const struct archive *archive, const char *status,
+                      struct error *err)
 {
-        strbuf_adds(&query->where, " AND (0");
-        while (*status) {
-                size_t length = strcspn(status, ",");
+        int r = 0;
 
-                if (length == 5 && strncmp(status, "error", 5) == 0) {
+        strbuf_adds(&query->where, " AND (0");
+        while (r == 0 && *status) {
+                size_t length = strcspn(status, ",");
+                AUTO_FREE char *name = mem_strndup(status, length);
+
+                if (!name)
+                        return error_set_nomem(err);
+                if (strcmp(name, "error") == 0) {
                         strbuf_adds(&query->where, " OR status <> 'ok'");
-                } else if (length > 0) {
+                } else {
+                        r = name_status(archive, name, err);
                         strbuf_adds(&query->where, " OR status = ?");
-                        if (strlist_addn(&query->values, status, length) < 0)
+                        if (strlist_add(&query->values, name) < 0)
                                 query->where.failed = true;
                 }
                 status += length + (status[length] == ',');
         }
         strbuf_adds(&query->where, ")");
+        return r;
 }
 
-int query_init(struct query *query, const struct options *options, int64_t limit, struct error *err)
+/* Those that name something of which there is a list. */
+static int add_names(struct query *query, const struct archive *archive, struct error *err)
 {
+        const char *language = options_value(archive->options, "lang");
+        const char *backend = options_value(archive->options, "backend");
+        const char *status = options_value(archive->options, "status");
+        AUTO_FREE char *own_name = NULL;
+        int r = language ? name_language(archive, language, &own_name, err) : 0;
+
+        if (r == 0 && language)
+                add_condition(query, "language = ?", own_name);
+        if (r == 0 && backend)
+                r = name_backend(archive, backend, err);
+        if (r == 0 && backend)
+                add_condition(query, "backend = ?", backend);
+        return r == 0 && status ? add_status(query, archive, status, err) : r;
+}
+
+int query_init(struct query *query, const struct archive *archive, int64_t limit, struct error *err)
+{
+        const struct options *options = archive->options;
         static const struct {
                 const char *option, *sql;
         } texts[] = {
-                { "lang", "language = ?" },
-                { "backend", "backend = ?" },
                 { "name", "name = ?" },
                 { "text", "instr(lower(line), lower(?)) > 0" },
         };
         const char *user = options_value(options, "user"), *value = options_value(options, "limit");
         uint64_t count;
-        int r = 0;
+        int r;
 
         *query = (struct query){ .limit = limit };
         strbuf_adds(&query->where, "kind = 'run'");
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
                 if (options_value(options, texts[i].option))
                         add_condition(query, texts[i].sql, options_value(options, texts[i].option));
-        if (options_value(options, "status"))
-                add_status(query, options_value(options, "status"));
-        r = add_time(query, options, "since", "started_at >= ?", err);
+        r = add_names(query, archive, err);
+        if (r == 0)
+                r = add_time(query, options, "since", "started_at >= ?", err);
         if (r == 0)
                 r = add_time(query, options, "until", "started_at <= ?", err);
         if (r == 0 && user)

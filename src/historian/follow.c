@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -49,8 +50,10 @@ static int wait_for_change(int events, struct error *err)
 
                 if (poll(fds, 2, -1) < 0 && errno != EINTR)
                         return error_set_errno(err, "wait for records");
-                if (fds[1].revents & (POLLERR | POLLHUP))
+                if (fds[1].revents & (POLLERR | POLLHUP)) {
+                        (void)raise(SIGPIPE); /* as a write would end it */
                         return error_set(err, SBX_EOUTPUT, "standard output: closed");
+                }
                 n = read(events, buffer, sizeof(buffer));
                 if (n < 0 && errno != EAGAIN && errno != EINTR)
                         return error_set_errno(err, "wait for records");
@@ -95,7 +98,7 @@ int history_follow(struct archive *archive, struct error *err)
                 r = error_set_errno(err, "watch '%s'", archive->history.path);
         if (r < 0)
                 return r;
-        r = query_init(&query, archive->options, 0, err);
+        r = query_init(&query, archive, 0, err);
         if (r == 0)
                 r = follow(archive, &following, &query, events, err);
         query_done(&query);

@@ -51,6 +51,8 @@ int segments_lock(int dir, struct error *err);
 /* Writes a closed segment anew, compressed, whole or not at all. */
 int segment_write(int dir, const struct segment *segment, const char *data, size_t length,
                   struct error *err);
+/* What it takes on disk once it is closed and compressed. */
+int segment_measure(int dir, const struct segment *segment, uint64_t *ret_bytes, struct error *err);
 /* Compresses those that are closed and are not; what fails is left as it is. */
 void segments_compress(int dir);
 
@@ -69,7 +71,7 @@ struct query {
         struct strlist values; /* theirs */
         int64_t limit;         /* newest; 0: all */
 };
-int query_init(struct query *query, const struct options *options, int64_t limit,
+int query_init(struct query *query, const struct archive *archive, int64_t limit,
                struct error *err);
 void query_done(struct query *query);
 /* Calls `see` with each record as its line of the journal, oldest first, from `after` on. */
@@ -85,6 +87,13 @@ int entry_age(const char *text, uint64_t *ret_seconds, struct error *err);
 /* A stamp of `seconds` before now. */
 void entry_stamp_ago(uint64_t seconds, char ret_stamp[CLOCK_STAMP_MAX]);
 
+/* names.c: whether what a filter names is anything. */
+/* The language's own name, also for another name of it. Caller frees. */
+int name_language(const struct archive *archive, const char *name, char **ret_name,
+                  struct error *err);
+int name_backend(const struct archive *archive, const char *name, struct error *err);
+int name_status(const struct archive *archive, const char *name, struct error *err);
+
 /* list.c */
 enum list_form { LIST_TABLE, LIST_JSON, LIST_JSONL, LIST_CSV };
 int list_form(const struct options *options, enum list_form *ret_form, struct error *err);
@@ -93,6 +102,9 @@ void list_add(struct strbuf *out, enum list_form form, const char *line, bool is
 void list_heading(struct strbuf *out, enum list_form form);
 int history_list(struct archive *archive, struct error *err);
 int history_export(struct archive *archive, struct error *err);
+
+/* main.c: whether the option says which records are meant. */
+bool history_is_filter(const char *option);
 
 int history_show(struct archive *archive, struct error *err);
 int history_code(struct archive *archive, struct error *err);

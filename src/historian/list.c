@@ -86,7 +86,7 @@ static void add_row(struct strbuf *out, const json_t *record)
         (void)show_text(record, "name", name, sizeof(name));
         if (strlen(stamp) > 19)
                 stamp[19] = '\0';
-        strbuf_addf(out, "%-26s  %-14s  %-8.10s  %-13s  %9.3f  %9s", id,
+        strbuf_addf(out, "%-26s  %-14s  %-10.10s  %-14s  %9.3f  %9s", id,
                     strlen(stamp) == 19 ? stamp + 5 : stamp, language, status,
                     json_number_value(json_object_get(record, "execution_time")) * 1e3,
                     units_format_size(
@@ -100,8 +100,8 @@ static void add_row(struct strbuf *out, const json_t *record)
 void list_heading(struct strbuf *out, enum list_form form)
 {
         if (form == LIST_TABLE)
-                strbuf_addf(out, "%-26s  %-14s  %-8s  %-13s  %9s  %9s  %s\n", "ID", "STARTED (UTC)",
-                            "LANGUAGE", "STATUS", "TIME (MS)", "MEMORY", "NAME");
+                strbuf_addf(out, "%-26s  %-14s  %-10s  %-14s  %9s  %9s  %s\n", "ID",
+                            "STARTED (UTC)", "LANGUAGE", "STATUS", "TIME (MS)", "MEMORY", "NAME");
         if (form == LIST_CSV)
                 for (size_t i = 0; i < ARRAY_SIZE(csv_columns); i++)
                         strbuf_addf(out, "%s%s", csv_columns[i],
@@ -160,7 +160,7 @@ static int list(struct archive *archive, enum list_form form, int64_t limit, str
 {
         struct listing listing = { .archive = archive, .form = form };
         struct query query;
-        int r = query_init(&query, archive->options, limit, err);
+        int r = query_init(&query, archive, limit, err);
 
         if (form == LIST_JSON)
                 strbuf_adds(&listing.out, "[");

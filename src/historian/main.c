@@ -4,17 +4,82 @@
 #include <signal.h>
 #include <string.h>
 
-static const struct {
+enum takes {
+        TAKES_ID = 1u << 0,
+        TAKES_FILTERS = 1u << 1,
+        TAKES_LIMIT = 1u << 2,
+        TAKES_FORM = 1u << 3,
+        TAKES_SVG = 1u << 4,
+        TAKES_PRUNING = 1u << 5,
+};
+
+static const struct action {
         const char *name;
         int (*run)(struct archive *archive, struct error *err);
-        bool takes_id;
+        unsigned takes;
 } actions[] = {
-        { "list", history_list, false },     { "show", history_show, true },
-        { "code", history_code, true },      { "rerun", history_rerun, true },
-        { "stats", history_stats, false },   { "follow", history_follow, false },
-        { "export", history_export, false }, { "verify", history_verify, false },
-        { "prune", history_prune, false },
+        { "list", history_list, TAKES_FILTERS | TAKES_LIMIT | TAKES_FORM },
+        { "show", history_show, TAKES_ID | TAKES_FORM },
+        { "code", history_code, TAKES_ID },
+        { "rerun", history_rerun, TAKES_ID },
+        { "stats", history_stats, TAKES_FILTERS | TAKES_LIMIT | TAKES_FORM | TAKES_SVG },
+        { "follow", history_follow, TAKES_FILTERS | TAKES_FORM },
+        { "export", history_export, TAKES_FILTERS | TAKES_LIMIT | TAKES_FORM },
+        { "verify", history_verify, 0 },
+        { "prune", history_prune, TAKES_FILTERS | TAKES_PRUNING },
 };
+
+/* To which of them each option belongs: one that would be passed over is refused, since `prune`
+ * without a filter that was given removes what was to stay. */
+static const struct {
+        const char *name;
+        unsigned belongs;
+} belongings[] = {
+        { "lang", TAKES_FILTERS },       { "status", TAKES_FILTERS },
+        { "backend", TAKES_FILTERS },    { "since", TAKES_FILTERS },
+        { "until", TAKES_FILTERS },      { "user", TAKES_FILTERS },
+        { "name", TAKES_FILTERS },       { "text", TAKES_FILTERS },
+        { "limit", TAKES_LIMIT },        { "output", TAKES_FORM },
+        { "json", TAKES_FORM },          { "svg", TAKES_SVG },
+        { "older-than", TAKES_PRUNING }, { "keep-errors", TAKES_PRUNING },
+        { "max-size", TAKES_PRUNING },   { "dry-run", TAKES_PRUNING },
+};
+
+/* An option that is in no row belongs to nothing, and is refused. */
+static unsigned belonging(const char *option)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(belongings); i++)
+                if (strcmp(belongings[i].name, option) == 0)
+                        return belongings[i].belongs;
+        return 0;
+}
+
+bool history_is_filter(const char *option)
+{
+        return belonging(option) == TAKES_FILTERS;
+}
+
+static int check_options(const struct action *action, const struct options *options,
+                         struct error *err)
+{
+        for (size_t i = 0; i < options->use_count; i++) {
+                const char *name = options->uses[i].option->name;
+                AUTO_STRBUF struct strbuf takers = { 0 };
+                int r;
+
+                if (action->takes & belonging(name))
+                        continue;
+                for (size_t j = 0; j < ARRAY_SIZE(actions); j++)
+                        if (actions[j].takes & belonging(name))
+                                strbuf_addf(&takers, "%s%s", takers.length ? ", " : "",
+                                            actions[j].name);
+                r = error_set(err, SBX_EINVAL, "history %s: takes no option '--%s'", action->name,
+                              name);
+                error_hint(err, "it belongs to: %s", takers.data ? takers.data : "none");
+                return r;
+        }
+        return 0;
+}
 
 static int check_words(struct archive *archive, bool takes_id, struct error *err)
 {
@@ -52,7 +117,9 @@ static int history_main(const struct cli *cli, const char *program, const struct
         for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
                 if (strcmp(actions[i].name, archive.words[0]) != 0)
                         continue;
-                r = check_words(&archive, actions[i].takes_id, err);
+                r = check_words(&archive, actions[i].takes & TAKES_ID, err);
+                if (r == 0)
+                        r = check_options(&actions[i], options, err);
                 if (r < 0)
                         return r;
                 history_init(&archive.history);
@@ -77,7 +144,9 @@ int main(int argc, char **argv)
         struct error err = { 0 };
         int r;
 
-        (void)signal(SIGPIPE, SIG_IGN);
+        /* A reader that has seen enough, such as head(1), is no mistake: end as other tools do.
+         * What started us may have had the signal ignored. */
+        (void)signal(SIGPIPE, SIG_DFL);
         r = options_parse(&options, is_top ? top_options : history_options, argc > 2 ? argc - 2 : 0,
                           argv + (argc > 2 ? 2 : argc), &err);
         if (r == 0)

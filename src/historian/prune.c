@@ -26,8 +26,9 @@
 enum { DEPTH_MAX = 40, STALE_SECONDS = 86400 };
 
 struct victim {
-        uint64_t seq, bytes;
-        char *folder; /* owned, or NULL */
+        uint64_t seq, bytes; /* of its folder and, once that is known, of its part of the journal */
+        size_t line;         /* length of its text in the journal */
+        char *folder;        /* owned, or NULL */
         bool too_old;
 };
 
@@ -35,10 +36,13 @@ struct pruning {
         struct archive *archive;
         char before[CLOCK_STAMP_MAX]; /* empty: no age is given */
         bool keep_errors;
-        uint64_t max_bytes; /* 0: none */
+        bool has_max;
+        uint64_t max_bytes;
         struct victim *victims;
         size_t count, capacity;
-        uint64_t total; /* bytes of journal and folders before */
+        /* Before: what the compressed journal takes, the text in it, and the folders of all runs.
+         */
+        uint64_t journal, text, folders;
 };
 
 static uint64_t tree_bytes(int dir, const char *name, int depth)
@@ -66,6 +70,40 @@ static uint64_t tree_bytes(int dir, const char *name, int depth)
         return bytes;
 }
 
+/* The folder of a record, with its own block; 0 where there is none. */
+static uint64_t folder_bytes(const struct archive *archive, const char *folder)
+{
+        struct stat st;
+
+        if (fstatat(archive->history.dir, folder, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        return (uint64_t)st.st_blocks * 512 + tree_bytes(archive->history.dir, folder, 0);
+}
+
+/* What a record says of its folder; NULL where that is none of ours. */
+static const char *folder_of(const json_t *record)
+{
+        const char *folder = json_string_value(json_object_get(record, "artifacts"));
+
+        return folder && strncmp(folder, "executions/", 11) == 0 && !strstr(folder, "..") ? folder
+                                                                                          : NULL;
+}
+
+/* Every record, whether it may go or not, takes room. */
+static int weigh(void *context, uint64_t seq, const char *line, struct error *err)
+{
+        struct pruning *pruning = context;
+        json_t *record = json_loads(line, 0, NULL);
+        const char *folder = folder_of(record);
+
+        (void)seq;
+        (void)err;
+        pruning->text += strlen(line);
+        pruning->folders += folder ? folder_bytes(pruning->archive, folder) : 0;
+        json_decref(record);
+        return 0;
+}
+
 /* Every record that may go, oldest first. */
 static int consider(void *context, uint64_t seq, const char *line, struct error *err)
 {
@@ -73,8 +111,8 @@ static int consider(void *context, uint64_t seq, const char *line, struct error 
         json_t *record = json_loads(line, 0, NULL);
         const char *status = json_string_value(json_object_get(record, "status"));
         const char *started = json_string_value(json_object_get(record, "started_at"));
-        const char *folder = json_string_value(json_object_get(record, "artifacts"));
-        struct victim victim = { .seq = seq, .bytes = strlen(line) };
+        const char *folder = folder_of(record);
+        struct victim victim = { .seq = seq, .line = strlen(line) };
         int r = 0;
 
         if (pruning->keep_errors && !str_equal(status, "ok")) {
@@ -82,9 +120,9 @@ static int consider(void *context, uint64_t seq, const char *line, struct error 
                 return 0;
         }
         victim.too_old = pruning->before[0] && started && strcmp(started, pruning->before) < 0;
-        if (folder && strncmp(folder, "executions/", 11) == 0 && !strstr(folder, "..")) {
+        if (folder) {
                 victim.folder = mem_strdup(folder);
-                victim.bytes += tree_bytes(pruning->archive->history.dir, folder, 0);
+                victim.bytes = folder_bytes(pruning->archive, folder);
                 r = victim.folder ? 0 : error_set_nomem(err);
         }
         if (r == 0 && MEM_GROW(pruning->victims, pruning->count, pruning->capacity) < 0)
@@ -100,9 +138,15 @@ static int consider(void *context, uint64_t seq, const char *line, struct error 
 /* Keeps those that go at the front of the list, still in order; the others are dropped from it. */
 static void choose(struct pruning *pruning)
 {
-        uint64_t left = pruning->total;
+        uint64_t left = pruning->journal + pruning->folders;
         size_t kept = 0;
 
+        /* The text of a record has its part of what is compressed as a whole. */
+        for (size_t i = 0; i < pruning->count; i++)
+                pruning->victims[i].bytes +=
+                        pruning->text ? (uint64_t)((double)pruning->victims[i].line *
+                                                   (double)pruning->journal / (double)pruning->text)
+                                      : 0;
         for (size_t i = 0; i < pruning->count; i++)
                 if (pruning->victims[i].too_old)
                         left -= left < pruning->victims[i].bytes ? left : pruning->victims[i].bytes;
@@ -110,7 +154,7 @@ static void choose(struct pruning *pruning)
                 struct victim *victim = &pruning->victims[i];
                 bool goes = victim->too_old;
 
-                if (!goes && pruning->max_bytes && left > pruning->max_bytes) {
+                if (!goes && pruning->has_max && left > pruning->max_bytes) {
                         goes = true;
                         left -= left < victim->bytes ? left : victim->bytes;
                 }
@@ -124,14 +168,24 @@ static void choose(struct pruning *pruning)
 
 static int measure(struct pruning *pruning, struct error *err)
 {
+        struct query everything = { .limit = 0 };
         AUTO_FREE struct segment *segments = NULL;
         size_t count = 0;
         int dir = pruning->archive->history.dir;
         int r = segments_list(dir, &segments, &count, err);
 
-        for (size_t i = 0; r == 0 && i < count; i++)
-                pruning->total += segments[i].bytes;
-        pruning->total += tree_bytes(dir, "executions", 0);
+        for (size_t i = 0; r == 0 && i < count; i++) {
+                uint64_t bytes = 0;
+
+                r = segment_measure(dir, &segments[i], &bytes, err);
+                pruning->journal += bytes;
+        }
+        strbuf_adds(&everything.where, "1");
+        if (r == 0 && everything.where.failed)
+                r = error_set_nomem(err);
+        if (r == 0)
+                r = query_run(pruning->archive, &everything, 0, weigh, pruning, err);
+        query_done(&everything);
         return r;
 }
 
@@ -174,6 +228,18 @@ static void sweep_folders(const struct archive *archive)
         (void)closedir(folder);
 }
 
+/* The filters, which said what else was to be true of those that went. */
+static void add_filters(struct strbuf *fields, const struct options *options)
+{
+        jsontext_key(fields, "filters");
+        strbuf_adds(fields, "{");
+        for (size_t i = 0; i < options->use_count; i++)
+                if (history_is_filter(options->uses[i].option->name))
+                        jsontext_put_string(fields, options->uses[i].option->name,
+                                            options->uses[i].value);
+        strbuf_adds(fields, "}");
+}
+
 static int append_prune(const struct pruning *pruning, struct error *err)
 {
         AUTO_STRBUF struct strbuf fields = { 0 };
@@ -188,6 +254,7 @@ static int append_prune(const struct pruning *pruning, struct error *err)
         jsontext_put_string(&fields, "older_than", pruning->before[0] ? pruning->before : NULL);
         jsontext_put_bool(&fields, "keep_errors", pruning->keep_errors);
         jsontext_put_size(&fields, "max_size", pruning->max_bytes);
+        add_filters(&fields, pruning->archive->options);
         if (fields.failed)
                 return error_set_nomem(err);
         return journal_append(pruning->archive->history.dir, fields.data, fields.length, true, NULL,
@@ -319,6 +386,7 @@ static int read_options(struct pruning *pruning, struct error *err)
                 else
                         entry_stamp_ago(seconds, pruning->before);
         }
+        pruning->has_max = size != NULL;
         if (r == 0 && size) {
                 r = units_parse_size(size, UINT64_C(1) << 20, &pruning->max_bytes, err);
                 if (r < 0)
@@ -330,19 +398,20 @@ static int read_options(struct pruning *pruning, struct error *err)
 
 int history_prune(struct archive *archive, struct error *err)
 {
-        struct query everything = { .limit = 0 };
+        struct query query = { .limit = 0 };
         struct pruning pruning = { .archive = archive };
         bool dry = options_given(archive->options, "dry-run");
         uint64_t bytes = 0;
         char line[160], size[UNITS_TEXT_MAX];
         int length, r = read_options(&pruning, err);
 
-        strbuf_adds(&everything.where, "kind = 'run'");
+        if (r == 0)
+                r = query_init(&query, archive, 0, err);
         if (r == 0 && archive->db)
                 r = measure(&pruning, err);
         if (r == 0)
-                r = query_run(archive, &everything, 0, consider, &pruning, err);
-        query_done(&everything);
+                r = query_run(archive, &query, 0, consider, &pruning, err);
+        query_done(&query);
         if (r == 0)
                 choose(&pruning);
         for (size_t i = 0; r == 0 && i < pruning.count; i++)

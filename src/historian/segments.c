@@ -149,20 +149,53 @@ int segment_read(int dir, const struct segment *segment, char **ret_data, size_t
         return 0;
 }
 
-int segment_write(int dir, const struct segment *segment, const char *data, size_t length,
-                  struct error *err)
+/* The bytes compressed; caller frees. */
+static int pack(const char *name, const char *data, size_t length, char **ret_packed,
+                size_t *ret_length, struct error *err)
 {
         size_t room = ZSTD_compressBound(length), n;
         AUTO_FREE char *packed = mem_alloc(room + 1);
-        char name[JOURNAL_NAME_MAX + 8], aside[JOURNAL_NAME_MAX + 16];
-        AUTO_CLOSE int fd = -1;
 
         if (!packed)
                 return error_set_nomem(err);
         n = ZSTD_compress(packed, room, data, length, COMPRESSION);
         if (ZSTD_isError(n))
-                return error_set(err, SBX_ESYSTEM, "compress '%s': %s", segment->name,
-                                 ZSTD_getErrorName(n));
+                return error_set(err, SBX_ESYSTEM, "compress '%s': %s", name, ZSTD_getErrorName(n));
+        *ret_length = n;
+        *ret_packed = packed;
+        packed = NULL;
+        return 0;
+}
+
+int segment_measure(int dir, const struct segment *segment, uint64_t *ret_bytes, struct error *err)
+{
+        AUTO_FREE char *data = NULL, *packed = NULL;
+        size_t length, n;
+        int r;
+
+        if (segment->is_compressed) {
+                *ret_bytes = segment->bytes;
+                return 0;
+        }
+        r = segment_read(dir, segment, &data, &length, err);
+        if (r == 0)
+                r = pack(segment->name, data, length, &packed, &n, err);
+        if (r == 0)
+                *ret_bytes = n;
+        return r;
+}
+
+int segment_write(int dir, const struct segment *segment, const char *data, size_t length,
+                  struct error *err)
+{
+        AUTO_FREE char *packed = NULL;
+        size_t n;
+        char name[JOURNAL_NAME_MAX + 8], aside[JOURNAL_NAME_MAX + 16];
+        AUTO_CLOSE int fd = -1;
+        int r = pack(segment->name, data, length, &packed, &n, err);
+
+        if (r < 0)
+                return r;
         (void)snprintf(name, sizeof(name), "%s%s", segment->name,
                        segment->is_compressed ? "" : ".zst");
         (void)snprintf(aside, sizeof(aside), ".%s.%d", name, (int)getpid());

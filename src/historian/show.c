@@ -27,13 +27,13 @@ static void add_value(struct strbuf *out, const char *key, const json_t *value)
         char *text = NULL;
 
         if (json_is_string(value)) {
-                strbuf_addf(out, "%-16s%s\n", key,
+                strbuf_addf(out, "%-20s%s\n", key,
                             shown ? str_printable(json_string_value(value), shown, SHOWN_MAX) : "");
                 return;
         }
         /* ASCII alone: what a guest wrote reaches no terminal as it is. */
         text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
-        strbuf_addf(out, "%-16s%s\n", key, text ? text : "");
+        strbuf_addf(out, "%-20s%s\n", key, text ? text : "");
         free(text); /* jansson's own allocation */
 }
 
@@ -100,6 +100,8 @@ int history_show(struct archive *archive, struct error *err)
         enum list_form form;
         int r = list_form(archive->options, &form, err);
 
+        if (r == 0 && form == LIST_CSV)
+                r = error_set(err, SBX_EINVAL, "history show: has the forms table, json and jsonl");
         if (r == 0)
                 r = load(archive, &record, &line, err);
         if (r < 0)
@@ -109,7 +111,7 @@ int history_show(struct archive *archive, struct error *err)
         else
                 strbuf_addf(&out, "%s\n", line);
         if (form == LIST_TABLE && json_is_string(json_object_get(record, "artifacts")))
-                strbuf_addf(&out, "%-16s%s/%s\n", "kept in", archive->history.path,
+                strbuf_addf(&out, "%-20s%s/%s\n", "kept in", archive->history.path,
                             json_string_value(json_object_get(record, "artifacts")));
         json_decref(record);
         if (out.failed)

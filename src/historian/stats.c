@@ -232,6 +232,9 @@ static int write_stats(const struct archive *archive, struct stats *stats, struc
 
         if (r == 0 && form != LIST_TABLE && form != LIST_JSON)
                 r = error_set(err, SBX_EINVAL, "history stats: has the forms table, json and svg");
+        if (r == 0 && options_given(archive->options, "svg") &&
+            (options_given(archive->options, "json") || options_given(archive->options, "output")))
+                r = error_set(err, SBX_EINVAL, "more than one of '--output', '--json', '--svg'");
         if (r < 0)
                 return r;
         sort(stats);
@@ -250,7 +253,7 @@ int history_stats(struct archive *archive, struct error *err)
 {
         struct stats stats = { 0 };
         struct query query;
-        int r = query_init(&query, archive->options, 0, err);
+        int r = query_init(&query, archive, 0, err);
 
         if (r == 0)
                 r = query_run(archive, &query, 0, add_entry, &stats, err);

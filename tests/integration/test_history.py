@@ -63,11 +63,56 @@ def test_a_clock_that_went_backwards_changes_no_order(history, mixed):
     (["show"], "no run given"), (["show", "01ZZZ"], "no run"), (["show", "01TEST"], "more than one"),
     (["dance"], "unknown word"), (["list", "extra"], "unexpected word"), (["prune"], "nothing says"),
     (["prune", "--older-than", "x"], "--older-than"), (["list", "--user", "no such one"], "no such user"),
-    (["show", "../../etc"], "no run"), (["list", "--nonsense"], "--nonsense")])
+    (["show", "../../etc"], "no run"), (["list", "--nonsense"], "--nonsense"),
+    (["list", "--lang", "klingon"], "no such language"), (["list", "--status", "foo"], "no such status 'foo'"),
+    (["stats", "--status", "ok,foo"], "no such status 'foo'"), (["list", "--backend", "foo"], "no such backend 'foo'"),
+    (["stats", "--svg", "--json"], "more than one"), (["show", "last", "-o", "csv"], "has the forms")])
 def test_a_mistake_is_one_line_and_125(history, mixed, flags, words):
     outcome = history(*flags)
     first = outcome.error.splitlines()[0]
     assert outcome.exit_code == 125 and first.startswith("sandbox: ") and words in first, outcome
+
+
+FILTERS = ["--lang=shell", "--status=ok", "--backend=local", "--since=1d", "--until=1d", "--user=0", "--name=x", "--text=x"]
+FORMS = ["--output=json", "--json"]
+PRUNING = ["--older-than=1s", "--keep-errors", "--max-size=1K", "--dry-run"]
+TAKEN = {"list": [*FILTERS, *FORMS, "--limit=1"], "export": [*FILTERS, *FORMS, "--limit=1"], "follow": [*FILTERS, *FORMS],
+         "stats": [*FILTERS, *FORMS, "--limit=1", "--svg"], "show last": FORMS, "code last": [], "rerun last": [],
+         "verify": [], "prune": [*FILTERS, *PRUNING]}
+
+
+@pytest.mark.parametrize("action", TAKEN)
+def test_an_option_of_another_word_is_refused(history, mixed, state, action):
+    before = journal.lines(state)
+    for option in {*FILTERS, *FORMS, *PRUNING, "--limit=1", "--svg"} - {*TAKEN[action]}:
+        outcome = history(*action.split(), option)
+        assert outcome.exit_code == 125 and f"takes no option '{option.split('=')[0]}'" in outcome.error, (option, outcome)
+    assert journal.lines(state) == before
+
+
+@pytest.mark.parametrize("name", ["bash", "shell", "SHELL"])
+def test_another_name_of_a_language_finds_it(history, mixed, name):
+    assert ids(history("list", "--json", "--lang", name)) == [2]
+
+
+def test_a_language_that_only_records_know_is_found(sandbox, history, state):
+    journal.write(sandbox, state, [journal.make_record(1, language="klingon")])
+    assert ids(history("list", "--json", "--lang", "klingon")) == [1]
+
+
+def test_the_policy_of_an_unknown_language_is_refused(sandbox):
+    outcome = sandbox.call("policy", "show", "--lang", "klingon")
+    assert outcome.exit_code == 125 and "no such language" in outcome.error and "python" in outcome.error
+    assert sandbox.call("policy", "show", "--lang", "py").stdout == sandbox.call("policy", "show", "--lang", "python").stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_mistake(sandbox, history, state):
+    journal.write(sandbox, state, [journal.make_record(i) for i in range(1, 2001)])
+    history("verify")
+    reader = sandbox.start("history", "export", env={"SANDBOX_STATE_DIR": str(state)})
+    reader.stdout.readline()
+    reader.stdout.close()
+    assert reader.stderr.read() in (b"", "") and reader.wait() != 0
 
 
 def test_without_any_record_the_answers_are_empty(history, state):
@@ -81,6 +126,15 @@ def test_the_table_has_a_line_for_each_and_fits(history, mixed):
     table = history("list").stdout.decode().splitlines()
     assert len(table) == 5 and table[0].startswith("ID ") and "timeout" in table[3]
     assert all(len(line.rstrip()) <= 100 for line in table)
+
+
+def test_columns_stand_below_their_titles_whatever_is_in_them(sandbox, history, state):
+    journal.write(sandbox, state, [journal.make_record(1, language="javascript", status="internal_error", name="n",
+                                                       metrics={"stdout_truncated": False, "x": 1}), journal.make_record(2, name="n")])
+    title, *rows = history("list").stdout.decode().splitlines()
+    for word in ("LANGUAGE", "STATUS", "NAME"):
+        assert all(row[title.index(word) - 1] == " " and row[title.index(word)] != " " for row in rows), word
+    assert "stdout_truncated    false" in history("show", "01TEST00000000000000000001").stdout.decode()
 
 
 def test_names_from_a_forged_record_reach_no_terminal(sandbox, history, state):
@@ -235,6 +289,55 @@ def test_prune_removes_folders_of_what_goes_alone(sandbox, history, state):
     assert left == before[-len(left):] and 0 < len(left) < 3
     assert [path for path in before if (state / path).exists()] == left
     assert history("code", "last").stdout.startswith(b"head -c")
+
+
+@pytest.mark.parametrize("flags, left", [
+    (["--lang", "shell"], [1, 3, 4]), (["--max-size", "1B", "--lang", "bash"], [1, 3, 4]), (["--status", "error"], [1, 4]), (["--name", "first"], [2, 3, 4]),
+    (["--backend", "local"], [1, 2, 4]), (["--until", "2026-01-02"], [2, 3, 4]), (["--user", "4242"], [1, 2, 3]),
+    (["--text", "too slow"], [1, 2, 4]), (["--status", "error", "--keep-errors"], [1, 2, 3, 4])])
+def test_prune_keeps_to_its_filters(history, mixed, state, flags, left):
+    what = [] if "--max-size" in flags else ["--older-than", "1s"]
+    assert f"would remove {4 - len(left)} records".encode() in history("prune", *what, *flags, "--dry-run").stdout
+    assert ids(history("list", "--json")) == [1, 2, 3, 4]
+    assert history("prune", *what, *flags).exit_code == 0
+    assert ids(history("list", "--json")) == left
+    assert history("verify").exit_code == 0
+
+
+def taken(state):
+    """What counts as the size of the records: the journal and the folders of runs, as they are on disk."""
+    blocks = [path.stat().st_blocks * 512 for path in (state / "executions").glob("*/*/**/*")]
+    folders = [path.stat().st_blocks * 512 for path in (state / "executions").glob("*/*")]
+    return sum(blocks) + sum(folders) + sum(path.stat().st_size for path in state.glob("journal*"))
+
+
+def test_prune_removes_no_more_than_the_size_asks_for(sandbox, history, state):
+    """Folders of equal size, so that what has to go can be told beforehand."""
+    made = []
+    for number in range(1, 13):
+        folder = state / "executions" / "2026-01-01" / f"run{number}"
+        folder.mkdir(parents=True)
+        for name in ("code.sh", "result.json", "stdout", "request.json", "policy.yaml"):
+            (folder / name).write_bytes(b"x")
+        made.append(journal.make_record(number, status="failed", artifacts=f"executions/2026-01-01/run{number}"))
+    journal.write(sandbox, state, made)
+    for path in state.rglob("*"):
+        sandbox.own(path)
+    each = (taken(state) - (state / journal.NAME).stat().st_size) // 12
+    assert history("prune", "--max-size", f"{each * 3 - 1}B").exit_code == 0
+    assert ids(history("list", "--json")) == [11, 12]
+    assert taken(state) <= each * 3 - 1
+
+
+def test_prune_counts_the_journal_as_it_is_when_compressed(sandbox, history, state):
+    """Text that takes ten times the limit and, compressed, less than it: nothing has to go."""
+    journal.write(sandbox, state, [journal.make_record(i, message="the same words again " * 50) for i in range(1, 501)])
+    limit = (state / journal.NAME).stat().st_size // 5
+    assert b"removed 0 records" in history("prune", "--max-size", f"{limit}B").stdout
+    journal.write(sandbox, state, [journal.make_record(i, message=os.urandom(500).hex()) for i in range(1, 501)])
+    assert history("prune", "--max-size", "100K").exit_code == 0
+    assert 100 < len(ids(history("list", "--json", "-n", "0"))) < 200
+    assert taken(state) < 110 << 10
 
 
 def test_a_pruned_tampered_record_stays_for_verify(sandbox, history, mixed, state):
