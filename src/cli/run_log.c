@@ -37,6 +37,7 @@ static const struct kind {
         { "cleanup.leftover", SEVERITY_ERROR, "sandbox.reason" },
         { "backend.fallback", SEVERITY_WARN, "sandbox.reason" },
         { "record.failed", SEVERITY_ERROR, "sandbox.reason" },
+        { "record.incomplete", SEVERITY_ERROR, "sandbox.reason" },
         { "slot.made", SEVERITY_INFO, "sandbox.slot" },
         { "slot.used", SEVERITY_INFO, "sandbox.slot" },
         { "slot.ended", SEVERITY_INFO, "sandbox.slot" },
@@ -156,8 +157,14 @@ static void add_line(struct strbuf *out, const sbx_event *event, const struct ki
 
 static void note_failure(struct run_log *log, const sbx_event *event)
 {
-        if (strcmp(event->kind, "record.failed") == 0 && log->not_recorded.length == 0)
-                strbuf_addf(&log->not_recorded, "not recorded: %s", event->text ? event->text : "");
+        const char *why = event->text ? event->text : "";
+
+        if (strcmp(event->kind, "record.failed") == 0) {
+                log->not_recorded.length = 0; /* this is more than a record without its code */
+                strbuf_addf(&log->not_recorded, "not recorded: %s", why);
+        } else if (strcmp(event->kind, "record.incomplete") == 0 && log->not_recorded.length == 0) {
+                strbuf_addf(&log->not_recorded, "code and outputs not kept: %s", why);
+        }
 }
 
 void run_log_handle(const sbx_event *event, void *userdata)

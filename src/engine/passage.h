@@ -34,9 +34,9 @@ struct passage {
                         1]; /* owned: directories of the host that the guest can write;
                              * the workspace, if there is one, is the first */
         size_t counted_count;
-        uint64_t counted_before; /* bytes in them, before the run */
-        bool disk_is_known;      /* all of them could be measured */
-        char *resolver;          /* owned: the host's resolv.conf, or NULL */
+        struct monitor_space counted_before; /* in them, before the run */
+        bool disk_is_known;                  /* all of them could be measured */
+        char *resolver;                      /* owned: the host's resolv.conf, or NULL */
         const struct backend *backend;
         /* The code is one piece, in one of three ways: */
         const char *program_data; /* bytes that travel with the plan, borrowed; or NULL */
@@ -159,6 +159,8 @@ void passage_listen(struct passage *passage, const struct step_order *order,
 void record_begin(struct passage *passage);
 /* Files that the run made, while its workspace is there. */
 void record_files(struct passage *passage, int workspace_fd);
+/* Whether outputs that go straight to the caller are kept all the same. */
+bool record_keeps_outputs(const struct passage *passage);
 void record_end(struct passage *passage);
 /* What a turn came to becomes the result of the passage. */
 int record_turn(struct passage *passage, const struct engine_turn *turn, struct error *err);

@@ -12,6 +12,12 @@ static void fail(const struct passage *passage, const struct error *err)
         passage_tell(passage, "record.failed", err->message);
 }
 
+/* The record itself is there, or may yet be. */
+static void fail_artifacts(const struct passage *passage, const struct error *err)
+{
+        passage_tell(passage, "record.incomplete", err->message);
+}
+
 void record_begin(struct passage *passage)
 {
         struct error err = { 0 };
@@ -38,6 +44,13 @@ static bool keeps_artifacts(const struct passage *passage)
                 (store == STORE_ON_ERROR && passage->result->run.outcome != OUTCOME_OK));
 }
 
+/* Whether a run will fail is not known while it writes: for 'on_error' every run would pay. */
+bool record_keeps_outputs(const struct passage *passage)
+{
+        return passage->is_recorded && passage->policy.store_code == STORE_ALWAYS &&
+               passage->order->request->turn_fd < 0;
+}
+
 static void copy_files(const struct strlist *paths, int workspace_fd, int folder, uint64_t *left)
 {
         for (size_t i = 0; i < paths->count && i < FILES_MAX; i++) {
@@ -58,10 +71,8 @@ void record_files(struct passage *passage, int workspace_fd)
 
         if (!keeps_artifacts(passage) || result->created.count + result->modified.count == 0)
                 return;
-        if (history_artifacts_begin(&passage->history, result, &passage->artifacts, &err) < 0) {
-                fail(passage, &err);
-                return;
-        }
+        if (history_artifacts_begin(&passage->history, result, &passage->artifacts, &err) < 0)
+                return; /* told at the end, when code and outputs meet the same */
         folder = folder_open_below(passage->artifacts.dir, "files");
         if (folder < 0)
                 return;
@@ -104,7 +115,7 @@ void record_end(struct passage *passage)
                 entry.code_hash[0] = '\0';
         if (keeps_artifacts(passage)) {
                 if (keep_artifacts(passage, &entry, path, &err) < 0)
-                        fail(passage, &err);
+                        fail_artifacts(passage, &err);
                 else
                         entry.artifacts = path;
         }

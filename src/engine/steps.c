@@ -232,6 +232,7 @@ static int open_writable(struct passage *passage, struct error *err)
                         r = open_counted(passage, policy->mounts[i].source, err);
         if (r < 0)
                 return r;
+        passage->counted_before = (struct monitor_space){ .file_bytes = policy->limits.disk_bytes };
         passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count,
                                                  false, &passage->counted_before);
         if (passage->disk_is_known || policy->enforcement == ENFORCEMENT_BEST_EFFORT)

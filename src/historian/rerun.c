@@ -156,7 +156,9 @@ static bool is_comparable(const json_t *before, const char *key)
                json_integer_value(json_object_get(before, count)) == 0;
 }
 
-static bool add_differences(struct strbuf *out, const json_t *before, const json_t *after)
+/* Whether something differs; `ret_missing` counts what could not be compared, which is told. */
+static bool add_differences(struct strbuf *out, const json_t *before, const json_t *after,
+                            size_t *ret_missing)
 {
         bool differs = false;
 
@@ -164,7 +166,13 @@ static bool add_differences(struct strbuf *out, const json_t *before, const json
                 const json_t *one = json_object_get(before, compared[i].key);
                 const json_t *other = json_object_get(after, compared[i].key);
 
-                if (json_equal(one, other) || !is_comparable(before, compared[i].key))
+                if (!is_comparable(before, compared[i].key)) {
+                        strbuf_addf(out, "%s was not kept: it could not be compared\n",
+                                    compared[i].title);
+                        (*ret_missing)++;
+                        continue;
+                }
+                if (json_equal(one, other))
                         continue;
                 differs = true;
                 strbuf_addf(out, "%s: ", compared[i].title);
@@ -181,6 +189,7 @@ static int tell(const struct archive *archive, const json_t *request, const json
 {
         AUTO_STRBUF struct strbuf out = { 0 };
         char status[40];
+        size_t missing = 0;
         bool differs;
         int r;
 
@@ -193,9 +202,9 @@ static int tell(const struct archive *archive, const json_t *request, const json
                 strbuf_adds(&out, "standard input was not kept: it was empty this time\n");
         if (json_integer_value(json_object_get(request, "inputs")) > 0)
                 strbuf_adds(&out, "input files were not kept: there were none this time\n");
-        differs = add_differences(&out, before, after);
+        differs = add_differences(&out, before, after, &missing);
         if (!differs)
-                strbuf_adds(&out, "nothing differs\n");
+                strbuf_adds(&out, missing ? "nothing else differs\n" : "nothing differs\n");
         if (out.failed)
                 return error_set_nomem(err);
         r = report_write(archive->cli, out.data, out.length, err);

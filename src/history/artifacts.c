@@ -115,7 +115,7 @@ static int write_code(int dir, const struct request *code, const char *extension
 
 static int write_stream(int dir, const char *name, const struct result_stream *stream)
 {
-        if (stream->passed_through)
+        if (stream->passed_through && stream->kept.length == 0 && stream->bytes > 0)
                 return 0; /* it went to the caller as it came, and was not kept */
         return write_bytes(dir, name, stream->kept.data ? stream->kept.data : "",
                            stream->kept.length);

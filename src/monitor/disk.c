@@ -15,7 +15,7 @@
 enum { TREE_ENTRIES_MAX = 200000, TREE_DEPTH_MAX = 64, TMPFS = 0x01021994 };
 
 struct measure {
-        uint64_t bytes;
+        struct monitor_space *space;
         unsigned entries;
         bool is_over;    /* the guest is dead: nothing changes under our hands */
         bool incomplete; /* too deep, too many, or closed to us: what is there cannot be told */
@@ -61,7 +61,9 @@ static void measure_tree(struct measure *measure, int dirfd, dev_t device, int d
                     st.st_dev != device)
                         continue; /* removed meanwhile, or not of this disk */
                 measure->incomplete = ++measure->entries > TREE_ENTRIES_MAX;
-                measure->bytes += (uint64_t)st.st_blocks * 512;
+                measure->space->bytes += (uint64_t)st.st_blocks * 512;
+                measure->space->full_files +=
+                        S_ISREG(st.st_mode) && (uint64_t)st.st_size == measure->space->file_bytes;
                 if (!S_ISDIR(st.st_mode))
                         continue;
                 below = open_below(measure, dirfd, entry->d_name, st.st_mode);
@@ -73,9 +75,9 @@ static void measure_tree(struct measure *measure, int dirfd, dev_t device, int d
         (void)closedir(dir);
 }
 
-bool monitor_measure(const int *dir_fds, size_t count, bool is_over, uint64_t *ret_bytes)
+bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct monitor_space *space)
 {
-        struct measure measure = { .is_over = is_over };
+        struct measure measure = { .space = space, .is_over = is_over };
 
         for (size_t i = 0; i < count; i++) {
                 struct stat st;
@@ -88,32 +90,32 @@ bool monitor_measure(const int *dir_fds, size_t count, bool is_over, uint64_t *r
                         (void)fchmod(dir_fds[i], (st.st_mode & 07777) | 0700);
                 measure_tree(&measure, dir_fds[i], st.st_dev, 0);
         }
-        *ret_bytes = measure.bytes;
         return !measure.incomplete;
 }
 
 bool disk_is_over(struct watch *watch)
 {
         const struct monitor_order *order = watch->order;
-        uint64_t started = clock_now_ns(), bytes = 0, scratch = 0;
+        const struct monitor_space *before = &order->counted_before;
+        struct monitor_space now = { .file_bytes = order->disk_bytes };
+        uint64_t started = clock_now_ns();
         bool complete;
 
         if (order->counted_count == 0 && !order->counts_workspace)
                 return false;
         complete = monitor_measure(order->counted_fds, order->counted_count,
-                                   run_is_over(watch->run), &bytes);
+                                   run_is_over(watch->run), &now);
         if (order->counts_workspace && watch->run->workspace_fd >= 0)
                 complete &= monitor_measure(&watch->run->workspace_fd, 1, run_is_over(watch->run),
-                                            &scratch);
+                                            &now);
         if (!run_is_over(watch->run))
-                bytes += processes_unlinked_bytes(watch);
+                now.bytes += processes_unlinked_bytes(watch);
         /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */
-        watch->disk_bytes = bytes + scratch > order->counted_before
-                                    ? bytes + scratch - order->counted_before
-                                    : 0;
+        watch->disk_bytes = now.bytes > before->bytes ? now.bytes - before->bytes : 0;
+        watch->file_is_full = now.full_files > before->full_files;
         watch->disk_ns = started + (clock_now_ns() - started) * 10;
         /* It was complete before the run: what the run hid counts as too much. */
-        return !complete || bytes + scratch > order->counted_before + order->disk_bytes;
+        return !complete || now.bytes > before->bytes + order->disk_bytes;
 }
 
 uint64_t disk_used(const struct watch *watch)

@@ -55,6 +55,13 @@ struct monitor_listener {
         void *context;
 };
 
+/* What is below directories. A file that was stopped by the limit of one file has that size. */
+struct monitor_space {
+        uint64_t bytes;
+        uint64_t file_bytes; /* given: the limit of one file */
+        unsigned full_files; /* how many have reached it */
+};
+
 struct monitor_order {
         uint64_t timeout_ms;
         uint64_t cpu_time_ms;
@@ -65,6 +72,7 @@ struct monitor_order {
         uint64_t output_caps[3]; /* [1], [2] */
         bool output_kill;
         bool keep_output;  /* in the result; else only heard or passed on */
+        bool keep_passed;  /* also what is passed on, which is then read and written, not spliced */
         int output_fds[3]; /* [1], [2]: descriptors to pass on to, or -1 */
         const char *stdin_data;
         size_t stdin_length;
@@ -73,13 +81,13 @@ struct monitor_order {
         int turn_fd;   /* what base/turn.h has, or -1: time and output of the whole run count */
         const int *counted_fds; /* directories of the host that the guest can write: borrowed */
         size_t counted_count;
-        uint64_t counted_before; /* what they held before the run */
-        bool counts_workspace;   /* the run's own workspace is the host's too, and new */
-        bool is_elsewhere;       /* its processes are a container engine's: none to be summed */
-        uint64_t started_ns;     /* when the step began */
-        uint64_t setup_ms;       /* the program must be executed within; 0: the default */
-        const char *proc_root;   /* local runs: "/proc" */
-        struct agent *network;   /* who makes the connections; borrowed; or NULL */
+        struct monitor_space counted_before; /* what they held before the run */
+        bool counts_workspace; /* the run's own workspace is the host's too, and new */
+        bool is_elsewhere;     /* its processes are a container engine's: none to be summed */
+        uint64_t started_ns;   /* when the step began */
+        uint64_t setup_ms;     /* the program must be executed within; 0: the default */
+        const char *proc_root; /* local runs: "/proc" */
+        struct agent *network; /* who makes the connections; borrowed; or NULL */
         struct monitor_listener listener;
         uint64_t interval_ms;      /* between two calls of its `usage` */
         const bool *wants_details; /* whether those have I/O and network: borrowed, or NULL */
@@ -87,9 +95,9 @@ struct monitor_order {
         uint64_t warn_at[MONITOR_LIMITS]; /* percent of the limit; 0: never */
 };
 
-/* Bytes below directories; false where that cannot be told: too deep, too many, closed to us. With
- * `is_over`, no guest lives that could change them. */
-bool monitor_measure(const int *dir_fds, size_t count, bool is_over, uint64_t *ret_bytes);
+/* Measures what is below directories; false where that cannot be told: too deep, too many, closed
+ * to us. With `is_over`, no guest lives that could change them. Adds to what is there. */
+bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct monitor_space *space);
 
 /* Watches until every process of the run is gone and its output is read. Fills `step`, and adds
  * violations to `result`. An error means that the sandbox failed, not the program. */

@@ -80,7 +80,7 @@ static int take_by_reading(struct watch *watch, int stream, int target)
                 return 1;
         if (target >= 0 && !watch->output_failed && fd_write_all(target, chunk, use) < 0)
                 fail_output(watch, stream);
-        if (watch->order->keep_output && target < 0)
+        if (watch->order->keep_output && (target < 0 || watch->order->keep_passed))
                 strbuf_add(&kept->kept, chunk, use);
         if (watch->order->listener.output)
                 watch->order->listener.output(watch->order->listener.context, stream, chunk, use);
@@ -143,7 +143,8 @@ void streams_take_output(struct watch *watch, int stream)
                 if (passes && !target_is_writable(watch, stream, target))
                         return;
                 if (passes && !watch->output_unspliceable[stream]) {
-                        r = take_by_splicing(watch, stream, target);
+                        r = watch->order->keep_passed ? -2
+                                                      : take_by_splicing(watch, stream, target);
                         if (r == -2) {
                                 off_t position = lseek(target, 0, SEEK_CUR);
 

@@ -83,7 +83,8 @@ static enum outcome blame(const struct watch *watch, uint64_t refusals)
                 return OUTCOME_CPU_LIMIT;
         if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;
-        if (step->signal == SIGXFSZ || watch->disk_was_over ||
+        /* A language that ignores the signal has an error from its write(), and fails by itself. */
+        if (step->signal == SIGXFSZ || watch->disk_was_over || watch->file_is_full ||
             watch->run->exited.counted.disk_is_full || disk_is_full(watch->run->workspace_fd))
                 return OUTCOME_DISK_LIMIT;
         return step->signal ? OUTCOME_SIGNALED : OUTCOME_FAILED;

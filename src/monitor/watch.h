@@ -36,6 +36,7 @@ struct watch {
         uint64_t io_read, io_written; /* the most that was seen */
         unsigned warned;              /* a bit for each limit that was warned of */
         bool disk_was_over;           /* at the end */
+        bool file_is_full;            /* one that the run wrote has all that a file may have */
         enum outcome verdict;         /* why we ended it; OUTCOME_OK: we did not */
         bool killed;
         bool output_failed; /* the caller's descriptor takes no more */

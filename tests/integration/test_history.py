@@ -378,6 +378,21 @@ def test_rerun_says_what_differs(sandbox, history, state):
     assert outcome.exit_code == 1 and b"stdout: " in outcome.stdout and b" -> " in outcome.stdout, outcome
 
 
+def test_rerun_says_what_it_could_not_compare(sandbox, history, state):
+    sandbox.run("-q", "-l", "python", "-c", "import random; print(random.random()); raise SystemExit(1)",
+                env={"SANDBOX_STATE_DIR": str(state)})
+    outcome = history("rerun", "last")
+    assert outcome.exit_code == 0 and b"stdout was not kept: it could not be compared\nnothing else differs" in outcome.stdout
+    assert b"stderr was" not in outcome.stdout, outcome
+
+
+def test_rerun_compares_what_went_straight_to_the_caller(sandbox, history, state):
+    sandbox.run("-q", "-l", "python", "-c", "import random; print(random.random())",
+                env={"SANDBOX_STATE_DIR": str(state), "SANDBOX_STORE_CODE": "always"})
+    outcome = history("rerun", "last")
+    assert outcome.exit_code == 1 and b"stdout: " in outcome.stdout and b"not kept" not in outcome.stdout, outcome
+
+
 def test_rerun_of_a_project(sandbox, history, state, place):
     folder = place / "project"
     folder.mkdir()

@@ -168,6 +168,18 @@ def test_code_outputs_result_and_files_are_kept_whole(run, state):
     assert not list((state / "executions").glob(".new-*"))
 
 
+@pytest.mark.parametrize("to_file", [False, True])
+def test_outputs_that_go_straight_to_the_caller_are_kept_too(sandbox, state, place, to_file):
+    options = {"stdout": open(place / "out", "wb")} if to_file else {}
+    process = sandbox.start("run", "-q", "--output-limit", "300K", "-l", "shell", "-c", "head -c 500000 /dev/zero; echo err >&2",
+                            env={"SANDBOX_STATE_DIR": str(state), "SANDBOX_STORE_CODE": "always"}, **options)
+    out, err = process.communicate()
+    folder, = folders(state)
+    out = (place / "out").read_bytes() if to_file else out
+    assert (folder / "stdout").read_bytes() == out == bytes(300 << 10)
+    assert (folder / "stderr").read_bytes() == err.split(b"\n")[0] + b"\n" == b"err\n"
+
+
 def test_links_that_the_guest_made_lead_nowhere(run, state):
     run("ln -s /etc/passwd link; echo x > real", env={"SANDBOX_STORE_CODE": "always"})
     folder, = folders(state)
@@ -209,6 +221,14 @@ def test_no_home_at_all_fails_no_run(sandbox):
         pytest.skip("root has a place of its own")
     outcome = sandbox.run("-l", "shell", "-c", "true", env={"SANDBOX_STATE_DIR": "", "HOME": "", "XDG_STATE_HOME": ""})
     assert outcome.exit_code == 0 and "not recorded" in outcome.error
+
+
+def test_a_record_without_its_code_is_not_called_missing(sandbox, run, state):
+    run()
+    sandbox.make_file(state / "executions", "no folder")
+    result = run("false")
+    assert "sandbox: code and outputs not kept: " in result["_stderr"] and "not recorded" not in result["_stderr"], result
+    assert [record["artifacts"] for record in journal.records(state)] == [None, None]
 
 
 def mounted(sandbox, state, script):

@@ -161,6 +161,22 @@ def test_deep_directories_are_survived(sandbox, workspace, no_leftovers):
     assert sandbox.python(code, "--workspace", str(workspace))["status"] in ("ok", "disk_limit")
 
 
+@pytest.mark.parametrize("code", ["open('big', 'ab').write(b'x' * (9 << 20))",
+                                  "import subprocess; subprocess.run('head -c 9M /dev/zero >> big', shell=True, check=True)"])
+@pytest.mark.parametrize("before", [None, 3 << 20])
+def test_one_file_beyond_the_disk_limit_is_told(sandbox, workspace, code, before):
+    if before:
+        sandbox.make_file(workspace / "big", "y" * before)
+    result = sandbox.python(code, "--workspace", str(workspace), "--disk", "5M")
+    assert (result["status"], [v["kind"] for v in result["violations"]]) == ("disk_limit", ["disk"]), result
+    assert (workspace / "big").stat().st_size == 5 << 20
+
+
+def test_a_file_that_was_full_before_is_no_disk_limit(sandbox, workspace):
+    sandbox.make_file(workspace / "big", "y" * (5 << 20))
+    assert sandbox.python("raise SystemExit(3)", "--workspace", str(workspace), "--disk", "5M")["status"] == "failed"
+
+
 def test_two_runs_may_share_a_workspace(sandbox, workspace):
     first = sandbox.start("run", "-l", "shell", "--stdin", "-", "--workspace", str(workspace), "-c",
                           "echo 1 > a; echo ready; read x", stdin=subprocess.PIPE)
