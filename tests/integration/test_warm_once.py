@@ -88,6 +88,7 @@ PROGRAMS = {
         "no main": "public class Empty { static void main() { } }",
         "does not compile": "public class Broken {\n  int f() { return \"x\"; }\n  List<String> g;\n}",
         "is not Java": "public class {",
+        "a name behind a comment": "/* public class Old\npublic class Older {} */ public class M { public static void main(String[] a) { System.out.println(M.class); } }",
         "a package": "package a.b; interface Named { String name(); }\npublic class Thing implements Named { public String name() { return \"thing\"; }\n"
                      "public static void main(String[] args) { System.out.println(new Thing().name() + Thing.class); System.exit(3); } }",
         "several classes": "class A { } class Z { public static void main(String[] a) { System.out.println(\"Z\"); } } class B { public static void main(String[] a) { System.out.println(\"B\"); } }",
