@@ -9,7 +9,8 @@
  * where the guest writes into a directory of the host's; filter_network, filter_network_forks and
  * filter_network_threads, one of which is added where the supervisor makes the guest's connections,
  * the latter where it is asked about processes or threads too (a process can have one such
- * listener); and filter_sockets, which goes with them.
+ * listener); filter_sockets, which goes with them; and filter_measured, added where the monitor
+ * measures what the guest uses.
  *
  * The main filter is written a second time, as the JSON that container engines take
  * (seccomp_profile.h), from the very same calls.
@@ -30,6 +31,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,37 +102,9 @@ static const char *const address_calls[] = { "connect", "bind", "listen" };
 static const struct {
         int level, option, answer; /* the numbers are the same everywhere */
 } refused_options[] = {
-        { 6, 23, ENOPROTOOPT }, /* TCP_FASTOPEN */
-        { 6, 30, ENOPROTOOPT }, /* TCP_FASTOPEN_CONNECT */
-        { 6, 31, ENOPROTOOPT }, /* TCP_ULP */
-        { 6, 33, ENOPROTOOPT }, /* TCP_FASTOPEN_KEY */
-        { 6, 34, ENOPROTOOPT }, /* TCP_FASTOPEN_NO_COOKIE */
-        { 1, 25, EPERM },       /* SO_BINDTODEVICE */
-        { 1, 47, ENOPROTOOPT }, /* SO_MAX_PACING_RATE */
-        { 1, 62, EPERM },       /* SO_BINDTOIFINDEX */
-        { 0, 4, EPERM },        /* IP_OPTIONS */
-        { 0, 35, EPERM },       /* IP_ADD_MEMBERSHIP */
-        { 0, 39, EPERM },       /* IP_ADD_SOURCE_MEMBERSHIP */
-        { 0, 42, EPERM },       /* MCAST_JOIN_GROUP */
-        { 0, 46, EPERM },       /* MCAST_JOIN_SOURCE_GROUP */
-        { 0, 48, EPERM },       /* MCAST_MSFILTER */
-        { 0, 50, EPERM },       /* IP_UNICAST_IF */
-        { 41, 3, EPERM },       /* IPV6_2292HOPOPTS */
-        { 41, 4, EPERM },       /* IPV6_2292DSTOPTS */
-        { 41, 5, EPERM },       /* IPV6_2292RTHDR */
-        { 41, 6, EPERM },       /* IPV6_2292PKTOPTIONS */
-        { 41, 20, EPERM },      /* IPV6_ADD_MEMBERSHIP */
-        { 41, 27, EPERM },      /* IPV6_JOIN_ANYCAST */
-        { 41, 32, EPERM },      /* IPV6_FLOWLABEL_MGR */
-        { 41, 42, EPERM },      /* MCAST_JOIN_GROUP */
-        { 41, 46, EPERM },      /* MCAST_JOIN_SOURCE_GROUP */
-        { 41, 48, EPERM },      /* MCAST_MSFILTER */
-        { 41, 50, EPERM },      /* IPV6_PKTINFO */
-        { 41, 54, EPERM },      /* IPV6_HOPOPTS */
-        { 41, 55, EPERM },      /* IPV6_RTHDRDSTOPTS */
-        { 41, 57, EPERM },      /* IPV6_RTHDR */
-        { 41, 59, EPERM },      /* IPV6_DSTOPTS */
-        { 41, 76, EPERM },      /* IPV6_UNICAST_IF */
+#define X(level, option, answer) { level, option, answer },
+#include "seccomp-options.def"
+#undef X
 };
 
 /* Questions about interfaces: a socket of the supervisor's namespace would tell of the host's. */
@@ -317,6 +291,20 @@ static void guard_sockets(scmp_filter_ctx ctx)
                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES | CLONE_THREAD, CLONE_FILES));
 }
 
+/* Who measures a guest from outside looks up what its processes hold: none may close itself to
+ * that, nor may a thread have descriptors that its process does not show. */
+static void keep_open_to_view(scmp_filter_ctx ctx)
+{
+        const struct scmp_arg_cmp dumpable[] = {
+                SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PR_SET_DUMPABLE),
+                SCMP_A1(SCMP_CMP_EQ, 0),
+        };
+
+        add(ctx, SCMP_ACT_ERRNO(EPERM), "prctl", 2, dumpable);
+        add_one(ctx, SCMP_ACT_ERRNO(EPERM), "clone",
+                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES | CLONE_THREAD, CLONE_THREAD));
+}
+
 static void add_conditional(scmp_filter_ctx ctx)
 {
         uint64_t all = 0;
@@ -495,5 +483,9 @@ int main(int argc, char **argv)
         ctx = new_filter(SCMP_ACT_ALLOW);
         refuse_set_id_bits(ctx);
         print_filter(ctx, "filter_shared", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        keep_open_to_view(ctx);
+        print_filter(ctx, "filter_measured", out);
         return fclose(out) == 0 ? 0 : 1;
 }

@@ -165,7 +165,8 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
         else
                 result_set_protection(
                         result, PROTECTION_DISK, STATE_ENFORCED, "monitor",
-                        "measured every 10 ms and at the end: a fast writer is ended late");
+                        "measured every 10 ms and at the end: a fast writer is ended late, and "
+                        "removed files that cannot be measured count as all that the disk grew by");
         result_set_protection(result, PROTECTION_OUTPUT, STATE_ENFORCED, "monitor", "%s", "");
 }
 

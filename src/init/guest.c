@@ -288,7 +288,8 @@ static int apply_filter(struct init *init)
         }
         for (uint32_t i = 0; i < init->plan.mount_count; i++)
                 shares_files |= init->plan.mounts[i].kind == PLAN_MOUNT_WRITE;
-        if (seccomp_apply(init->plan.pin_cpus > 0, shares_files) == 0)
+        if (seccomp_apply(init->plan.pin_cpus > 0, shares_files,
+                          shares_files || init->plan.ask_forks) == 0)
                 return 0;
         /* Sockets that lead out are harmless in the guest's hands by this filter alone (fast open,
          * source routes, descriptors that are shared without threads), so no enforcement does

@@ -11,8 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Made by tools/gen-seccomp: static const struct sock_filter filter_main[], _pinned[], _shared[].
- */
+/* Made by tools/gen-seccomp: static const struct sock_filter filter_main[], _pinned[], ... */
 #include "seccomp_filter.h"
 
 static int install(const struct sock_filter *filter, size_t length)
@@ -26,8 +25,10 @@ static int install(const struct sock_filter *filter, size_t length)
                             &program);
 }
 
-int seccomp_apply(bool pin_cpus, bool shares_files)
+int seccomp_apply(bool pin_cpus, bool shares_files, bool is_measured)
 {
+        if (is_measured && install(filter_measured, ARRAY_SIZE(filter_measured)) < 0)
+                return -1;
         if (pin_cpus && install(filter_pinned, ARRAY_SIZE(filter_pinned)) < 0)
                 return -1;
         if (shares_files && install(filter_shared, ARRAY_SIZE(filter_shared)) < 0)

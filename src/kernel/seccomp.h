@@ -8,9 +8,10 @@
 #include <stdbool.h>
 
 /* Installs the filter for the calling process; needs no_new_privs. With `pin_cpus` the affinity
- * cannot be changed either; with `shares_files` no file can get a set-user-id or set-group-id bit.
- * 0 or -1 with errno. */
-int seccomp_apply(bool pin_cpus, bool shares_files);
+ * cannot be changed either; with `shares_files` no file can get a set-user-id or set-group-id bit;
+ * with `is_measured` no process can close itself to who looks up what it holds. 0 or -1 with errno.
+ */
+int seccomp_apply(bool pin_cpus, bool shares_files, bool is_measured);
 /* Has every start of a process or thread, or of threads alone, wait for the holder of the
  * descriptor this returns, or -1 with errno. A signal whose handler does not restart calls makes
  * what waits fail with EINTR, which fork() never does by itself, and shells that reap children give

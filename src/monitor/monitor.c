@@ -96,6 +96,8 @@ static void hear_helper(struct watch *watch)
                 if (run->is_ready && watch->ready_ns == 0) {
                         watch->ready_ns = watch->turn_ns = now;
                         begin_network(watch);
+                        disk_begin(watch);
+                        sample_begin(watch);
                         watch->deadline_ns = now + watch->order->timeout_ms * ns_per_ms;
                         watch->sample_ns = now + MONITOR_SHORT_SAMPLE_MS * ns_per_ms;
                         watch->told_ns = now;

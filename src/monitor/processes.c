@@ -17,7 +17,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-enum { PIDS_MAX = 4096, MEMFILES_MAX = 1024, TMPFS = 0x01021994 };
+enum { PIDS_MAX = 4096, TMPFS = 0x01021994 };
 
 /* What is known of one process from the last look: its own CPU time goes into the total when it is
  * gone, because a child that nobody waited for is in nobody's account. */
@@ -70,8 +70,8 @@ static uint64_t settle_accounts(struct accounts *accounts)
 }
 
 struct process_numbers {
+        char state;
         unsigned long long user, system, waited_user, waited_system, threads, started;
-        long long pages;
 };
 
 /* Numbers of the line after the process's name, which may itself hold blanks and brackets. */
@@ -84,26 +84,63 @@ static bool read_process(int proc, long pid, struct process_numbers *ret)
                 return false;
         rest = strrchr(text, ')');
         return rest && sscanf(rest + 1,
-                              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
-                              "%*d %*d %llu %*d %llu %*u %lld",
-                              &ret->user, &ret->system, &ret->waited_user, &ret->waited_system,
-                              &ret->threads, &ret->started, &ret->pages) == 7;
+                              " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
+                              "%*d %*d %llu %*d %llu",
+                              &ret->state, &ret->user, &ret->system, &ret->waited_user,
+                              &ret->waited_system, &ret->threads, &ret->started) == 7;
 }
 
-static void add_process(struct accounts *accounts, int proc, long pid, struct totals *totals)
+static bool has_ended(const struct process_numbers *numbers)
+{
+        return numbers->state == 'Z' || numbers->state == 'X';
+}
+
+/* A process whose first thread has ended shows nothing but its times: its memory and descriptors
+ * are seen through a thread that lives; 0 where there is none. */
+static long living_thread(int proc, long pid, const struct process_numbers *numbers)
+{
+        char path[32];
+        int fd;
+        DIR *dir;
+        struct dirent *entry;
+        long found = 0;
+
+        if (!has_ended(numbers))
+                return pid;
+        (void)snprintf(path, sizeof(path), "%ld/task", pid);
+        fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        dir = fd >= 0 ? fdopendir(fd) : NULL;
+        if (!dir) {
+                fd_close(fd);
+                return 0;
+        }
+        while (!found && (entry = readdir(dir))) {
+                struct process_numbers thread;
+                long id = atol(entry->d_name);
+
+                /* A thread is found beside the processes, though it is not listed there. */
+                if (id > 0 && id != pid && read_process(dirfd(dir), id, &thread) &&
+                    !has_ended(&thread))
+                        found = id;
+        }
+        (void)closedir(dir);
+        return found;
+}
+
+/* Returns where its memory is to be looked up, or 0. */
+static long add_process(struct accounts *accounts, int proc, long pid, struct totals *totals)
 {
         uint64_t us_per_tick = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
         struct process_numbers numbers;
 
         if (!read_process(proc, pid, &numbers))
-                return; /* it has ended meanwhile */
+                return 0; /* it has ended meanwhile */
         totals->cpu_us +=
                 (numbers.user + numbers.system + numbers.waited_user + numbers.waited_system) *
                 us_per_tick;
-        totals->memory +=
-                numbers.pages > 0 ? (uint64_t)numbers.pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
         totals->processes += (uint32_t)numbers.threads;
         account(accounts, pid, numbers.started, (numbers.user + numbers.system) * us_per_tick);
+        return living_thread(proc, pid, &numbers);
 }
 
 static size_t list_all(int proc, long *pids)
@@ -163,121 +200,16 @@ static size_t list_tree(int proc, long root, long *pids)
         return count;
 }
 
-/* Page tables are memory too, and grow without any page being resident. */
-static uint64_t page_table_bytes(int proc, long pid)
-{
-        char path[32], text[4096];
-        const char *line;
-        unsigned long long kib;
-
-        (void)snprintf(path, sizeof(path), "%ld/status", pid);
-        if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0)
-                return 0;
-        line = strstr(text, "\nVmPTE:");
-        return line && sscanf(line + 7, "%llu", &kib) == 1 ? kib * 1024 : 0;
-}
-
-/* Proportional memory of one process: shared pages count by their share. False: not to be read. */
-static bool read_shares(int proc, long pid, uint64_t *ret_all, uint64_t *ret_shared_files)
-{
-        char path[48], text[2048];
-        const char *line;
-        unsigned long long all, shared;
-
-        (void)snprintf(path, sizeof(path), "%ld/smaps_rollup", pid);
-        if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0)
-                return false;
-        line = strstr(text, "\nPss:");
-        if (!line || sscanf(line + 5, "%llu", &all) != 1)
-                return false;
-        line = strstr(text, "\nPss_Shmem:");
-        if (!line || sscanf(line + 11, "%llu", &shared) != 1)
-                shared = 0;
-        *ret_all = all * 1024;
-        *ret_shared_files = shared * 1024;
-        return true;
-}
-
-/* Files that exist only because a process holds them open, counted once each: memory files, which
- * need not be mapped to fill memory, or files of a disk that were removed, which no walk of the
- * tree finds. */
-struct memfiles {
-        bool on_disk; /* the second kind */
-        struct {
-                dev_t device;
-                ino_t inode;
-        } seen[MEMFILES_MAX];
-        size_t count;
-        uint64_t bytes;
-};
-
-static void add_memfile(struct memfiles *files, const struct stat *st)
-{
-        for (size_t i = 0; i < files->count; i++)
-                if (files->seen[i].device == st->st_dev && files->seen[i].inode == st->st_ino)
-                        return;
-        if (files->count < MEMFILES_MAX) {
-                files->seen[files->count].device = st->st_dev;
-                files->seen[files->count++].inode = st->st_ino;
-        }
-        files->bytes += (uint64_t)st->st_blocks * 512;
-}
-
-static void add_memfiles(int proc, long pid, struct memfiles *files)
-{
-        char path[32], link[64];
-        int fd;
-        DIR *dir;
-        struct dirent *entry;
-
-        (void)snprintf(path, sizeof(path), "%ld/fd", pid);
-        fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        dir = fd >= 0 ? fdopendir(fd) : NULL;
-        if (!dir) {
-                fd_close(fd);
-                return;
-        }
-        while ((entry = readdir(dir))) {
-                ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link));
-                bool is_memory = n > 7 && memcmp(link, "/memfd:", 7) == 0;
-                struct stat st;
-
-                if (n <= 0 || link[0] != '/' || is_memory == files->on_disk ||
-                    fstatat(dirfd(dir), entry->d_name, &st, 0) < 0)
-                        continue;
-                if (is_memory || (S_ISREG(st.st_mode) && st.st_nlink == 0))
-                        add_memfile(files, &st);
-        }
-        (void)closedir(dir);
-}
-
-static uint64_t filesystem_used(int fd)
+/* The run's own file system in memory, where it has one: what it holds. */
+static uint64_t filesystem_used(int fd, dev_t *ret_device)
 {
         struct statfs fs;
+        struct stat st;
 
-        if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS)
+        if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS || fstat(fd, &st) < 0)
                 return 0;
+        *ret_device = st.st_dev;
         return ((uint64_t)fs.f_blocks - (uint64_t)fs.f_bfree) * (uint64_t)fs.f_bsize;
-}
-
-/* Exact, and dearer: only asked for when the plain sum is over the limit. */
-static uint64_t sum_shares(int proc, const long *pids, size_t count, const struct memfiles *files,
-                           uint64_t fallback)
-{
-        uint64_t plain = 0, shared = 0;
-
-        for (size_t i = 0; i < count; i++) {
-                uint64_t all, part;
-
-                if (!read_shares(proc, pids[i], &all, &part)) {
-                        if (errno == EACCES || errno == EPERM)
-                                return fallback;
-                        continue;
-                }
-                plain += all - part;
-                shared += part;
-        }
-        return plain + (shared > files->bytes ? shared : files->bytes);
 }
 
 /* The processes of the run: the count, in `pids`; `ret_proc` is where they are looked up,
@@ -296,36 +228,64 @@ static int open_host_proc(const struct run *run)
         return run->proc_fd < 0 ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
+static bool is_keeper(const struct run *run, long pid)
+{
+        return run->proc_fd >= 0 ? pid == 1 : pid == run->keeper_pid;
+}
+
+/* The sum over processes that are not ours. Exact is dearer: only asked for when the plain sum is
+ * over the limit. Where something is held that cannot be seen, and not for a moment only, all that
+ * the machine's shared memory grew by counts: who closes himself to us cannot ask to be told apart.
+ */
+static uint64_t sum_memory(struct watch *watch, int proc, const long *pids, size_t count)
+{
+        AUTO_FREE struct held *held = mem_alloc(sizeof(*held));
+        uint64_t files, unseen = 0;
+        struct memory memory;
+
+        if (!held)
+                return 0;
+        files = filesystem_used(watch->run->workspace_fd, &held->memory_device);
+        for (size_t i = 0; i < count; i++)
+                held_add(held, proc, pids[i]);
+        files += held->bytes;
+        watch->memory_unseen = held->has_unseen ? watch->memory_unseen + 1 : 0;
+        if (watch->memory_unseen >= MONITOR_UNSEEN_LOOKS)
+                unseen = watch_less(memory_shared_by_all(), watch->shared_before + files);
+        memory = memory_plain(proc, pids, count);
+        if (files + memory.own + memory.shared > watch->order->memory_bytes)
+                memory = memory_exact(proc, pids, count, held);
+        return files + memory.own + (memory.shared > unseen ? memory.shared : unseen);
+}
+
 struct totals processes_sum(struct watch *watch)
 {
         AUTO_CLOSE int host_proc = open_host_proc(watch->run);
         AUTO_FREE long *pids = mem_alloc(PIDS_MAX * sizeof(*pids));
-        AUTO_FREE struct memfiles *files = mem_alloc(sizeof(*files));
         struct totals totals = { 0 };
-        uint64_t used = filesystem_used(watch->run->workspace_fd), accounted;
-        size_t count;
+        uint64_t accounted;
+        size_t count, others = 0;
         int proc;
 
         if (!watch->accounts)
                 watch->accounts = mem_alloc(sizeof(*watch->accounts));
-        if (!pids || !files || !watch->accounts)
+        if (!pids || !watch->accounts)
                 return totals;
         count = list_processes(watch->run, host_proc, pids, &proc);
         for (size_t i = 0; i < count; i++) {
-                add_process(watch->accounts, proc, pids[i], &totals);
-                if (watch->sums_memory) {
-                        used += page_table_bytes(proc, pids[i]);
-                        add_memfiles(proc, pids[i], files);
-                }
+                bool is_ours = is_keeper(watch->run, pids[i]);
+                long id = add_process(watch->accounts, proc, pids[i], &totals);
+
+                if (!is_ours && id)
+                        pids[others++] = id;
         }
         accounted = settle_accounts(watch->accounts);
         if (accounted > totals.cpu_us)
                 totals.cpu_us = accounted;
         if (totals.processes > 0)
                 totals.processes--; /* the keeper is ours */
-        totals.memory += used + files->bytes;
-        if (watch->sums_memory && totals.memory > watch->order->memory_bytes)
-                totals.memory = used + sum_shares(proc, pids, count, files, totals.memory);
+        totals.memory = watch->sums_memory ? sum_memory(watch, proc, pids, others)
+                                           : cgroup_memory_now(&watch->run->group);
         return totals;
 }
 
@@ -349,21 +309,25 @@ uint32_t processes_count(const struct watch *watch)
         return threads > 0 ? threads - 1 : 0; /* the keeper is ours */
 }
 
-uint64_t processes_unlinked_bytes(const struct watch *watch)
+void processes_hold(const struct watch *watch, struct held *held)
 {
         AUTO_CLOSE int host_proc = open_host_proc(watch->run);
         AUTO_FREE long *pids = mem_alloc(PIDS_MAX * sizeof(*pids));
-        AUTO_FREE struct memfiles *files = mem_alloc(sizeof(*files));
         size_t count;
         int proc;
 
-        if (!pids || !files)
-                return 0;
-        files->on_disk = true;
+        if (!pids)
+                return;
         count = list_processes(watch->run, host_proc, pids, &proc);
-        for (size_t i = 0; i < count; i++)
-                add_memfiles(proc, pids[i], files);
-        return files->bytes;
+        for (size_t i = 0; i < count; i++) {
+                struct process_numbers numbers;
+                long id = 0;
+
+                if (!is_keeper(watch->run, pids[i]) && read_process(proc, pids[i], &numbers))
+                        id = living_thread(proc, pids[i], &numbers);
+                if (id)
+                        held_add(held, proc, id);
+        }
 }
 
 /* What one process moved by its calls; none where we may not look. */
@@ -392,6 +356,6 @@ void processes_io(const struct watch *watch, uint64_t *ret_read, uint64_t *ret_w
         if (pids)
                 count = list_processes(watch->run, host_proc, pids, &proc);
         for (size_t i = 0; i < count; i++)
-                if (pids[i] != 1 && pids[i] != watch->run->keeper_pid) /* the keeper is ours */
+                if (!is_keeper(watch->run, pids[i])) /* ours */
                         add_io(proc, pids[i], ret_read, ret_written);
 }

@@ -51,6 +51,12 @@ static void judge(struct watch *watch, const struct totals *totals)
                 watch_end(watch, OUTCOME_DISK_LIMIT, false);
 }
 
+void sample_begin(struct watch *watch)
+{
+        if (watch->sums_memory)
+                watch->shared_before = memory_shared_by_all();
+}
+
 void sample_take(struct watch *watch, uint64_t now)
 {
         bool has_group = !watch->sums_memory && !watch->sums_processes &&

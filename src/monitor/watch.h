@@ -6,13 +6,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { MONITOR_STDIN_BYTES = 65536 };
 enum {
         MONITOR_GRACE_MS = 200,
         MONITOR_SAMPLE_MS = 100,
         MONITOR_SHORT_SAMPLE_MS = 10,
-        MONITOR_SETUP_MS = 30000
+        MONITOR_SETUP_MS = 30000,
+        MONITOR_UNSEEN_LOOKS = 10 /* what is passed on, or not yet executed, is gone by then */
 };
 
 struct watch {
@@ -35,6 +37,10 @@ struct watch {
         uint64_t told_cpu_us;         /* and the CPU time then */
         uint64_t io_read, io_written; /* the most that was seen */
         unsigned warned;              /* a bit for each limit that was warned of */
+        uint64_t disk_before;         /* what its file systems held when the program began */
+        unsigned disk_unseen;         /* looks in a row at which something could not be measured */
+        uint64_t shared_before;       /* the machine's shared memory when the program began */
+        unsigned memory_unseen;       /* as above */
         bool disk_was_over;           /* at the end */
         bool file_is_full;            /* one that the run wrote has all that a file may have */
         enum outcome verdict;         /* why we ended it; OUTCOME_OK: we did not */
@@ -79,9 +85,42 @@ void streams_empty(struct watch *watch);
 bool streams_are_done(const struct watch *watch);
 
 /* sample.c */
+void sample_begin(struct watch *watch); /* the program begins */
 void sample_take(struct watch *watch, uint64_t now);
 /* Whether one process more is within the limit; counts the refusal where not. */
 bool sample_may_fork(void *watch);
+
+/* held.c: files that exist only because a process holds them, each counted once. Set to zero, it
+ * counts memory files; with `on_disk` removed files of a disk. */
+enum { HELD_FILES_MAX = 1024, HELD_DEVICES_MAX = 16 };
+struct held {
+        bool on_disk;
+        bool has_unseen; /* something that cannot be measured is held */
+        bool counts_everywhere;
+        dev_t devices[HELD_DEVICES_MAX]; /* of the disks that count */
+        size_t device_count;
+        dev_t memory_device; /* of the run's own file system in memory, counted by itself; or 0 */
+        struct {
+                dev_t device;
+                ino_t inode;
+        } seen[HELD_FILES_MAX];
+        size_t count, lines;
+        uint64_t bytes;
+};
+/* A directory whose disk counts. */
+void held_count_on(struct held *held, int dir_fd);
+void held_add(struct held *held, int proc, long pid);
+/* Whether a file that is mapped was counted already. */
+bool held_has(const struct held *held, dev_t device, uint64_t inode);
+
+/* memory.c: what processes have of their own, and what of it may be shared, in bytes. The exact
+ * sums have shared memory by its shares, and none of what was counted as a file. */
+struct memory {
+        uint64_t own, shared;
+};
+struct memory memory_plain(int proc, const long *pids, size_t count);
+struct memory memory_exact(int proc, const long *pids, size_t count, const struct held *held);
+uint64_t memory_shared_by_all(void); /* on this machine */
 
 /* processes.c: sums over the processes of the run. */
 struct totals {
@@ -92,8 +131,8 @@ struct totals {
 struct totals processes_sum(struct watch *watch);
 /* Processes and threads alone, which is cheaper. */
 uint32_t processes_count(const struct watch *watch);
-/* Bytes of removed files that are still open. */
-uint64_t processes_unlinked_bytes(const struct watch *watch);
+/* Removed files of the counted directories that a process holds. */
+void processes_hold(const struct watch *watch, struct held *held);
 
 /* Bytes read and written by all that live, and what they waited for. */
 void processes_io(const struct watch *watch, uint64_t *ret_read, uint64_t *ret_written);
@@ -107,6 +146,8 @@ void usage_look_back(struct watch *watch);
  */
 uint64_t disk_used(const struct watch *watch);
 bool disk_is_over(struct watch *watch);
+/* The program begins: from now on what its file systems grow by may be its doing. */
+void disk_begin(struct watch *watch);
 bool disk_is_full(int workspace_fd);
 
 /* verdict.c: what became of the run, once everything is over. */

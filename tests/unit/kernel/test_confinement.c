@@ -61,7 +61,7 @@ static void apply_seccomp(void)
 {
         EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
         EXPECT(!seccomp_is_active());
-        EXPECT(seccomp_apply(false, true) == 0);
+        EXPECT(seccomp_apply(false, true, true) == 0);
         EXPECT(seccomp_is_active());
 }
 
@@ -168,13 +168,28 @@ static void seccomp_lets_nobody_leave_a_set_user_id_file(void **state)
         in_child(mode_child);
 }
 
+static void open_child(void)
+{
+        apply_seccomp();
+        EXPECT_ERRNO(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), EPERM);
+        EXPECT(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0);
+        EXPECT_ERRNO(
+                syscall(SYS_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL, NULL, NULL, NULL),
+                EPERM);
+}
+
+static void a_measured_program_stays_open_to_view(void **state)
+{
+        in_child(open_child);
+}
+
 static void affinity_child(void)
 {
         cpu_set_t set;
 
         EXPECT(sched_getaffinity(0, sizeof(set), &set) == 0);
         EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-        EXPECT(seccomp_apply(true, true) == 0);
+        EXPECT(seccomp_apply(true, true, true) == 0);
         EXPECT(sched_getaffinity(0, sizeof(set), &set) == 0);
         EXPECT_ERRNO(sched_setaffinity(0, sizeof(set), &set), EPERM);
 }
@@ -351,6 +366,7 @@ int main(void)
                 cmocka_unit_test(seccomp_knows_three_families_of_sockets),
                 cmocka_unit_test(seccomp_refuses_typing_into_a_terminal_in_every_spelling),
                 cmocka_unit_test(seccomp_lets_nobody_leave_a_set_user_id_file),
+                cmocka_unit_test(a_measured_program_stays_open_to_view),
                 cmocka_unit_test(a_pinned_program_stays_pinned),
                 cmocka_unit_test(dropped_capabilities_are_gone_for_good),
                 cmocka_unit_test(another_identity_keeps_only_what_it_is_told_to),

@@ -1,0 +1,128 @@
+/*
+ * Memory of the processes of a run, summed where no control group counts it: what is their own, and
+ * shared memory once. Pages of files on a disk are not in it: the kernel takes them back when
+ * memory is short, as it does in a control group.
+ */
+#include "monitor/watch.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+enum {
+        STATUS_BYTES = 8192,
+        SMAPS_LINES_MAX = 200000, /* of all processes in one look; the rest is taken as it looks */
+        LINE_MAX_BYTES = 4608     /* a path, and what is before it */
+};
+
+/* The number of kibibytes behind a name at the start of a line, in bytes; 0 where there is none. */
+static uint64_t bytes_of(const char *text, const char *name)
+{
+        const char *line = strstr(text, name);
+
+        return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+/* What the kernel tells everybody: cheap, and pages that processes share count for each. Page
+ * tables are memory too, and grow without any page being resident. */
+static void add_plainly(struct memory *memory, int proc, long pid)
+{
+        char path[32], text[STATUS_BYTES];
+
+        (void)snprintf(path, sizeof(path), "%ld/status", pid);
+        if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0)
+                return; /* it has ended meanwhile */
+        memory->own += bytes_of(text, "\nRssAnon:") + bytes_of(text, "\nVmSwap:") +
+                       bytes_of(text, "\nVmPTE:");
+        memory->shared += bytes_of(text, "\nRssShmem:");
+}
+
+struct memory memory_plain(int proc, const long *pids, size_t count)
+{
+        struct memory memory = { 0 };
+
+        for (size_t i = 0; i < count; i++)
+                add_plainly(&memory, proc, pids[i]);
+        return memory;
+}
+
+/* Pages that processes share count by their share. A process that may not be looked into counts
+ * plainly. */
+static void add_shares(struct memory *memory, int proc, long pid)
+{
+        char path[48], text[STATUS_BYTES];
+
+        (void)snprintf(path, sizeof(path), "%ld/smaps_rollup", pid);
+        if (fd_read_file_at(proc, path, text, sizeof(text)) <= 0 || !strstr(text, "\nPss_Anon:")) {
+                if (errno != ESRCH && errno != ENOENT)
+                        add_plainly(memory, proc, pid);
+                return;
+        }
+        memory->own += bytes_of(text, "\nPss_Anon:") + bytes_of(text, "\nSwapPss:");
+        memory->shared += bytes_of(text, "\nPss_Shmem:");
+        (void)snprintf(path, sizeof(path), "%ld/status", pid);
+        if (fd_read_file_at(proc, path, text, sizeof(text)) > 0)
+                memory->own += bytes_of(text, "\nVmPTE:");
+}
+
+/* The shares of mappings whose files are counted as files already. What was copied from them when
+ * it was written is the process's own. */
+static uint64_t counted_twice(int proc, long pid, const struct held *held, size_t *lines)
+{
+        char path[32], line[LINE_MAX_BYTES];
+        uint64_t all = 0, share = 0;
+        bool is_counted = false;
+        int fd;
+        FILE *smaps;
+
+        (void)snprintf(path, sizeof(path), "%ld/smaps", pid);
+        fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+        smaps = fd >= 0 ? fdopen(fd, "re") : NULL;
+        if (!smaps) {
+                fd_close(fd);
+                return 0;
+        }
+        while (++*lines < SMAPS_LINES_MAX && fgets(line, sizeof(line), smaps)) {
+                unsigned high, low;
+                unsigned long long inode;
+
+                if (sscanf(line, "%*x-%*x %*4s %*x %x:%x %llu", &high, &low, &inode) == 3) {
+                        is_counted = inode != 0 && held_has(held, makedev(high, low), inode);
+                } else if (is_counted && strncmp(line, "Pss:", 4) == 0) {
+                        share = bytes_of(line, "Pss:");
+                } else if (is_counted && strncmp(line, "Anonymous:", 10) == 0) {
+                        uint64_t copied = bytes_of(line, "Anonymous:");
+
+                        all += share > copied ? share - copied : 0;
+                }
+        }
+        (void)fclose(smaps);
+        return all;
+}
+
+struct memory memory_exact(int proc, const long *pids, size_t count, const struct held *held)
+{
+        struct memory memory = { 0 };
+        uint64_t twice = 0;
+        size_t lines = 0;
+
+        for (size_t i = 0; i < count; i++)
+                add_shares(&memory, proc, pids[i]);
+        for (size_t i = 0; memory.shared > 0 && i < count; i++)
+                twice += counted_twice(proc, pids[i], held, &lines);
+        memory.shared = watch_less(memory.shared, twice);
+        return memory;
+}
+
+uint64_t memory_shared_by_all(void)
+{
+        char text[STATUS_BYTES];
+
+        return fd_read_file_at(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) > 0
+                       ? bytes_of(text, "\nShmem:")
+                       : 0;
+}

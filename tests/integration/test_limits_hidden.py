@@ -1,0 +1,262 @@
+"""What a program hides from the eye of the monitor counts all the same, and what it merely shares counts once.
+
+Disks of the host and, without a control group, memory are measured from outside: by names, descriptors and
+mappings. A program that hides has to hold on to what it hid; these wait for their end then.
+"""
+
+import pytest
+
+HEAD = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { SIZE = 2 << 20, COUNT = 20 };
+
+static int removed_file(int i)
+{
+        char name[32];
+        int fd;
+
+        snprintf(name, sizeof(name), "/workspace/t%d", i);
+        fd = open(name, O_RDWR | O_CREAT, 0600);
+        unlink(name);
+        return fd;
+}
+
+static void fill(int fd, size_t size)
+{
+        static char data[1 << 20];
+
+        memset(data, 'x', sizeof(data));
+        for (size_t at = 0; at < size; at += sizeof(data))
+                if (write(fd, data, sizeof(data)) < 0)
+                        exit(3);
+}
+
+static void send_away(int socket, int fd)
+{
+        char byte = 'x', room[CMSG_SPACE(sizeof(int))] = { 0 };
+        struct iovec part = { &byte, 1 };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room,
+                                  .msg_controllen = sizeof(room) };
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+        if (sendmsg(socket, &message, 0) < 0)
+                exit(4);
+        close(fd);
+}
+"""
+
+MAPPED = HEAD + """
+int main(void)
+{
+        for (int i = 0; i < COUNT; i++) {
+                int fd = removed_file(i);
+                char *at;
+
+                if (ftruncate(fd, SIZE) < 0)
+                        return 2;
+                at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+                close(fd);
+                memset(at, 'x', SIZE);
+                msync(at, SIZE, MS_SYNC);
+                munmap(at + 4096, SIZE - 4096);
+        }
+        pause();
+}
+"""
+
+SENT = HEAD + """
+int main(void)
+{
+        int pair[2];
+
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+        for (int i = 0; i < COUNT; i++) {
+                int fd = removed_file(i);
+
+                fill(fd, SIZE);
+                send_away(pair[0], fd);
+        }
+        pause();
+}
+"""
+
+# The first thread ends; another goes on, and holds everything.
+LEFT_BEHIND = HEAD + """
+static void *go_on(void *nothing)
+{
+        for (int i = 0; i < COUNT; i++)
+                fill(removed_file(i), SIZE);
+        pause();
+        return nothing;
+}
+
+int main(void)
+{
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, go_on, NULL);
+        pthread_exit(NULL);
+}
+"""
+
+# Executes itself once more as a file that nobody may read: the kernel closes such a process to its user.
+UNREADABLE = HEAD + """
+int main(int argc, char **argv)
+{
+        static char data[1 << 16];
+        int in, out;
+        ssize_t n;
+
+        if (argc > 1) {
+                for (int i = 0; i < COUNT; i++)
+                        fill(removed_file(i), SIZE);
+                pause();
+        }
+        in = open("/proc/self/exe", O_RDONLY);
+        out = open("/workspace/again", O_WRONLY | O_CREAT, 0700);
+        while ((n = read(in, data, sizeof(data))) > 0)
+                write(out, data, n);
+        close(out);
+        chmod("/workspace/again", 0111);
+        execl("/workspace/again", "again", "now", NULL);
+        return 5;
+}
+"""
+
+WAYS = {"mapped": MAPPED, "sent": SENT, "left-behind": LEFT_BEHIND, "unreadable": UNREADABLE}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_removed_files_of_a_disk_count_however_they_are_held(sandbox, place, compile_program, way):
+    program = compile_program(f"hide-disk-{way}", WAYS[way])
+    result = sandbox.run_json("-l", "binary", "--workspace", str(place), "--disk", "5M", "-t", "20s", str(program))
+    assert result["status"] == "disk_limit", (result["status"], result["stderr"])
+
+
+def test_a_program_that_passes_descriptors_on_is_left_alone(sandbox, place):
+    code = ("import os, socket\n"
+            "a, b = socket.socketpair()\n"
+            "for i in range(50):\n"
+            "    with open('kept', 'w') as f: socket.send_fds(a, [b'x'], [f.fileno()])\n"
+            "    os.close(socket.recv_fds(b, 1, 1)[1][0])\n"
+            "print('done')\n")
+    result = sandbox.python(code, "--workspace", str(place), "--disk", "5M")
+    assert (result["status"], result["stdout"]) == ("ok", "done\n"), result
+
+
+MEMORY = HEAD + """
+int main(void)
+{
+        prctl(PR_SET_DUMPABLE, 0);
+        for (int i = 0; i < 4; i++)
+                fill(memfd_create("x", 0), 90 << 20);
+        pause();
+}
+"""
+
+MEMORY_LEFT_BEHIND = HEAD + """
+static void fill_memory(volatile char *at, size_t size)
+{
+        for (size_t i = 0; i < size; i += 4096)
+                at[i] = 1;
+}
+
+static void *go_on(void *nothing)
+{
+        fill_memory(malloc(200 << 20), 200 << 20);
+        pause();
+        return nothing;
+}
+
+int main(void)
+{
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, go_on, NULL);
+        pthread_exit(NULL);
+}
+"""
+
+MEMORY_UNREADABLE = UNREADABLE.replace("fill(removed_file(i), SIZE)", 'fill(memfd_create("x", 0), 8 * SIZE)')
+
+MEMORY_WAYS = {"not dumpable": MEMORY, "left-behind": MEMORY_LEFT_BEHIND, "unreadable": MEMORY_UNREADABLE}
+
+
+@pytest.mark.parametrize("way", MEMORY_WAYS)
+def test_memory_counts_however_it_is_held(sandbox, compile_program, way):
+    program = compile_program(f"hide-memory-{way.replace(' ', '-')}", MEMORY_WAYS[way])
+    result = sandbox.run_json("-l", "binary", "-m", "64M", "-t", "20s", str(program))
+    assert result["status"] == "memory_limit", (result["status"], result["memory_used"], result["stderr"])
+
+
+# What is shared, or can be had back, is not used up once for each process.
+
+POOL = """
+import multiprocessing, time
+data = list(range(400_000))
+def look(i):
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end: pass
+    return data[i]
+with multiprocessing.get_context("fork").Pool(6) as pool: print(sum(pool.map(look, range(12))))
+"""
+
+FORKS = """
+import os, time
+kept = b"x" * (25 << 20)
+children = []
+for _ in range(5):
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(0.2)
+        os._exit(0)
+    children.append(pid)
+for pid in children: os.waitpid(pid, 0)
+print("done")
+"""
+
+MAPS_ITS_FILE = """
+import mmap, time
+with open("/tmp/big", "w+b") as f:
+    f.truncate(40 << 20)
+    m = mmap.mmap(f.fileno(), 0)
+    for at in range(0, len(m), 4096): m[at] = 1
+    time.sleep(0.1)
+print("done")
+"""
+
+MAPS_A_FILE_OF_THE_HOST = """
+import mmap, time
+with open("given", "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    total = sum(m[at] for at in range(0, len(m), 4096))
+    time.sleep(0.1)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("memory, code, printed", [
+    ("128", POOL, "66"), ("64", FORKS, "done"), ("64", MAPS_ITS_FILE, "done"),
+], ids=["pool", "forks", "own file"])
+def test_memory_that_is_shared_counts_once(sandbox, memory, code, printed):
+    result = sandbox.python(code, "-m", memory, "--cpus", "2")
+    assert (result["status"], result["stdout"]) == ("ok", printed + "\n"), (result["message"], result["memory_used"])
+
+
+def test_pages_of_a_file_that_is_only_read_are_not_the_programs_memory(sandbox, place):
+    sandbox.make_file(place / "given", b"x" * (100 << 20))
+    result = sandbox.python(MAPS_A_FILE_OF_THE_HOST, "-m", "64", "--workspace", str(place))
+    assert (result["status"], result["stdout"]) == ("ok", "done\n"), result["message"]
