@@ -161,7 +161,11 @@ int run_stdin_open(const struct cli *cli, const struct options *options,
                                          "option '--stdin': standard input is closed");
                 fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
         } else {
-                fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+                /* A pipe that nobody writes into yet is waited for while the program runs, within
+                 * its time, not here. */
+                fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+                if (fd >= 0)
+                        (void)fcntl(fd, F_SETFL, 0);
         }
         if (fd < 0)
                 return error_set(err, SBX_EINVAL, "option '--stdin': open '%s': %s", shown,

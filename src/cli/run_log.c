@@ -67,10 +67,27 @@ static int connect_to(const char *path, struct error *err)
         return fd_take(&fd);
 }
 
-int run_log_open(struct run_log *log, const char *where, struct error *err)
+/* A pipe that nobody reads is refused instead of waited for: no limit of a run would end that. */
+static int open_file(struct run_log *log, const char *where, struct error *err)
 {
         char shown[256];
 
+        log->fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
+                       0600);
+        if (log->fd >= 0)
+                return fcntl(log->fd, F_SETFL, O_APPEND) < 0
+                               ? error_set_errno(err, "option '--log'")
+                               : 0;
+        (void)error_set(err, SBX_EINVAL, "option '--log': open '%s': %s",
+                        str_printable(where, shown, sizeof(shown)),
+                        errno == ENXIO ? "nobody reads this pipe" : strerror(errno));
+        if (errno == ENXIO)
+                error_hint(err, "start what reads it first");
+        return SBX_EINVAL;
+}
+
+int run_log_open(struct run_log *log, const char *where, struct error *err)
+{
         log->fd = -1;
         if (!where)
                 return 0;
@@ -86,11 +103,7 @@ int run_log_open(struct run_log *log, const char *where, struct error *err)
                 log->facility = 1 << 3; /* user */
                 log->fd = connect_to("/dev/log", err);
         } else {
-                log->fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-                if (log->fd < 0)
-                        return error_set(err, SBX_EINVAL, "option '--log': open '%s': %s",
-                                         str_printable(where, shown, sizeof(shown)),
-                                         strerror(errno));
+                return open_file(log, where, err);
         }
         return log->fd < 0 ? SBX_EINVAL : 0;
 }

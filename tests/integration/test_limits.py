@@ -1,5 +1,6 @@
 """Limits: each is enforced over the whole tree of processes, and each kill is told apart."""
 
+import os
 import time
 
 import pytest
@@ -80,7 +81,27 @@ def test_a_grandchild_that_holds_the_output_does_not_stretch_a_raw_run(sandbox):
     assert seconds < 10
 
 
+def test_a_pipe_without_a_writer_as_input_is_within_the_time(sandbox, place):
+    pipe = place / "pipe"
+    os.mkfifo(pipe, 0o644)
+    sandbox.own(pipe)
+    assert sandbox.shell("cat", "--stdin", str(pipe), "-t", "500ms", timeout=20 * SLOWNESS)["status"] == "timeout"
+
+
+def test_a_pipe_without_a_reader_as_log_is_refused(sandbox, place):
+    pipe = place / "pipe"
+    os.mkfifo(pipe, 0o644)
+    sandbox.own(pipe)
+    outcome = sandbox.run("-l", "shell", "-c", "true", "--log", str(pipe), timeout=20 * SLOWNESS)
+    assert outcome.exit_code == 125 and "nobody reads this pipe" in outcome.error and "hint: " in outcome.error
+
+
 # CPU time.
+
+def test_a_signal_of_its_own_is_no_cpu_limit(sandbox):
+    result = sandbox.shell("kill -XCPU $$", "--cpu-time", "5s")
+    assert (result["status"], result["violations"]) == ("signaled", []), result["message"]
+
 
 def test_cpu_time_of_one_process_is_limited(sandbox):
     result, seconds = elapsed(lambda: sandbox.python("while True: pass", "--cpu-time", "500ms", "-t", "20s"))
@@ -238,6 +259,16 @@ def test_disk_below_the_limit_is_free(sandbox):
 
 def test_an_unrelated_failure_after_a_write_is_not_the_disk_limit(sandbox):
     assert sandbox.python("open('f', 'w').write('x'); raise SystemExit(3)", "--disk", "8M")["status"] == "failed"
+
+
+def test_a_signal_of_its_own_is_no_disk_limit(sandbox):
+    result = sandbox.shell("kill -XFSZ $$")
+    assert (result["status"], result["violations"]) == ("signaled", []), result["message"]
+
+
+def test_a_file_that_grows_to_the_limit_is_the_disk_limit(sandbox, place):
+    code = "exec head -c 64M /dev/zero > big"
+    assert sandbox.shell(code, "--workspace", str(place), "--disk", "2M")["status"] == "disk_limit"
 
 
 # Descriptors, core dumps.
