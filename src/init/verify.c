@@ -85,13 +85,15 @@ static bool identity_is_unprivileged(const struct init *init)
  * be looked into, that file is root's, and would be refused without any Landlock. */
 static bool landlock_is_active(void)
 {
-        int fd, error;
+        int before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), fd, error;
 
-        if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+        if (before < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
                 return false;
         fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
         error = errno;
-        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as it was: cannot fail */
+        /* An interpreter that waited goes on as it was. The filter of a run that is measured
+         * refuses to close it again; then the program is executed next, which opens it anyway. */
+        (void)prctl(PR_SET_DUMPABLE, before, 0, 0, 0);
         fd_close(fd);
         return fd < 0 && error == EACCES;
 }
