@@ -203,23 +203,37 @@ static int build(struct images *images, const char *language, struct error *err)
 
 /* ---- list and prune ---- */
 
+/* An image has a line for each of its tags. */
+static void print_image(const json_t *image)
+{
+        const json_t *tags = json_object_get(image, "RepoTags");
+        double bytes = (double)json_integer_value(json_object_get(image, "Size"));
+
+        for (size_t i = 0; i < json_array_size(tags); i++) {
+                char text[128];
+
+                (void)printf("%-40s %8.1f MiB\n",
+                             str_printable(json_string_value(json_array_get(tags, i)), text,
+                                           sizeof(text)),
+                             bytes / (1 << 20));
+        }
+}
+
+static void print_images(const json_t *images)
+{
+        for (size_t i = 0; i < json_array_size(images); i++)
+                print_image(json_array_get(images, i));
+}
+
 static int list(struct images *images, struct error *err)
 {
-        json_t *answer = NULL, *item, *tag;
-        size_t i, j;
+        json_t *answer = NULL;
         int r = daemon_call(&images->daemon, "GET", list_filter, NULL, &answer, NULL, err);
 
         if (r == 0 && images->as_json)
                 (void)json_dumpf(answer, stdout, JSON_INDENT(2));
-        json_array_foreach(r == 0 && !images->as_json ? answer : NULL, i, item)
-                json_array_foreach(json_object_get(item, "RepoTags"), j, tag)
-        {
-                char text[128];
-
-                (void)printf("%-40s %8.1f MiB\n",
-                             str_printable(json_string_value(tag), text, sizeof(text)),
-                             (double)json_integer_value(json_object_get(item, "Size")) / (1 << 20));
-        }
+        else if (r == 0)
+                print_images(answer);
         json_decref(answer);
         return r;
 }

@@ -98,7 +98,7 @@ bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct moni
 static uint64_t filesystems_used(const struct watch *watch)
 {
         const struct monitor_order *order = watch->order;
-        dev_t seen[HELD_DEVICES_MAX];
+        dev_t seen[HELD_DEVICES_MAX] = { 0 };
         size_t seen_count = 0;
         uint64_t used = 0;
 
