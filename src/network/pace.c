@@ -4,8 +4,8 @@
  * Theory of operation. What may go is a balance that fills up as time goes by, to a second's worth.
  * It can fall below nothing, because what went over TCP is seen only afterwards. Then every
  * connection is slowed until there is something in it again: the kernel paces what is sent, and a
- * receive buffer as small as can be closes the window to the other side, which asks again each few
- * tenths of a second. Datagrams are not passed on meanwhile.
+ * receive buffer and a window as small as can be, less than a segment, keep the other side from
+ * sending; it asks again each few tenths of a second. Datagrams are not passed on meanwhile.
  *
  * Nobody here holds a connection, so for a change its descriptor is copied from the guest, by the
  * number that it had when the connection was made, and only believed where it is the same socket.
@@ -17,6 +17,8 @@
 #include "base/fd.h"
 #include "kernel/notify.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #ifndef SO_COOKIE
@@ -33,7 +35,8 @@ enum {
         PACE_LEAST = 16 << 10, /* slower ones would wait for ever for one segment */
         RECEIVE_LEAST = 1,     /* the kernel makes it what it can */
         RECEIVE_AFTERWARDS = 256 << 10,
-        RECEIVE_LOCK = 2, /* of SO_BUF_LOCK */
+        CLAMP_AFTERWARDS = 1 << 30, /* none: the buffer decides */
+        RECEIVE_LOCK = 2,           /* of SO_BUF_LOCK */
         SMALL_RATE = 64 << 20,
         UNDERWAY_FIRST = 8 << 20, /* in buffers and on the wire when one is slowed */
         UNDERWAY_LATER = 128 << 10,
@@ -97,10 +100,12 @@ static bool has_small_window(const struct network *network)
 /* Where it does it does so again afterwards, from Linux 5.16. */
 static void set_receiving(const struct network *network, int fd)
 {
-        int locked = 0;
+        int locked = 0, clamp;
         socklen_t length = sizeof(locked);
 
         set_number(fd, SO_RCVBUF, network->is_slowed ? RECEIVE_LEAST : RECEIVE_AFTERWARDS);
+        clamp = network->is_slowed ? RECEIVE_LEAST : CLAMP_AFTERWARDS;
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp));
         if (!network->is_slowed && !has_small_window(network) &&
             getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &locked, &length) == 0)
                 set_number(fd, SO_BUF_LOCK, locked & ~RECEIVE_LOCK);

@@ -27,6 +27,8 @@ CALLS = [
     "sched_getaffinity", "getdents64", "pread64",
 ]
 
+# A kernel without it is no reason to refuse; that it is missing is told.
+WHERE_THERE = {"landlock_create_ruleset": "landlock"}
 # A call without which a protection cannot be in force, whatever is said.
 DECIDES = {
     "landlock_restrict_self": "landlock", "landlock_add_rule": "landlock",
@@ -102,6 +104,8 @@ def test_strict_enforces_everything_or_refuses(sandbox, launcher, hello, usual, 
     assert result["stdout"] == "hello\n", outcome
     found = states(result)
     assert set(found) == usual, outcome
+    if call in WHERE_THERE:
+        assert found.pop(WHERE_THERE[call]) == "missing", outcome
     assert set(found.values()) == {"enforced"}, outcome
     assert call not in DECIDES, f"{call} is needed for {DECIDES[call]}: {outcome}"
 
