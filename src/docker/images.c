@@ -242,11 +242,10 @@ static int list(struct images *images, struct error *err)
 static bool is_newest(const json_t *image)
 {
         const json_t *tags = json_object_get(image, "RepoTags");
-        size_t i;
-        json_t *tag;
 
-        json_array_foreach(tags, i,
-                           tag) if (str_has_suffix(json_string_value(tag), ":latest")) return true;
+        for (size_t i = 0; i < json_array_size(tags); i++)
+                if (str_has_suffix(json_string_value(json_array_get(tags, i)), ":latest"))
+                        return true;
         return false;
 }
 

@@ -78,14 +78,16 @@ static enum outcome blame(const struct watch *watch, uint64_t refusals)
 {
         const struct result_step *step = watch->step;
 
-        /* Anybody can send a signal: the kernel's come with what they are about. */
+        /* Anybody can send a signal: the kernel's comes with the time that was used. */
         if ((step->signal == SIGXCPU || step->signal == SIGKILL) &&
             step->usage.cpu_us >= watch->turn_cpu_us + watch->order->cpu_time_ms * 1000)
                 return OUTCOME_CPU_LIMIT;
         if (refusals > 0)
                 return OUTCOME_PROCESS_LIMIT;
-        /* By SIGXFSZ, or, where that is ignored, by itself after an error from its write(). */
-        if (watch->disk_was_over || watch->file_is_full ||
+        /* By SIGXFSZ, or, where that is ignored, by itself after an error from its write(). The
+         * signal is believed: a size that was refused leaves no file to be seen, as with
+         * ftruncate() or a memory file, and who sends it to himself deceives nobody else. */
+        if (step->signal == SIGXFSZ || watch->disk_was_over || watch->file_is_full ||
             watch->run->exited.counted.disk_is_full || disk_is_full(watch->run->workspace_fd))
                 return OUTCOME_DISK_LIMIT;
         return step->signal ? OUTCOME_SIGNALED : OUTCOME_FAILED;

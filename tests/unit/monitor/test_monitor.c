@@ -107,9 +107,9 @@ static void outcomes_follow_from_how_the_program_ended(void **state)
                 { 255 << 8, OUTCOME_FAILED, 255, 0 },
                 { SIGSEGV, OUTCOME_SIGNALED, -1, SIGSEGV },
                 { SIGKILL, OUTCOME_SIGNALED, -1, SIGKILL },
-                /* It sent them itself: no time was used, no file is large. */
+                /* It sent it itself: no time was used. */
                 { SIGXCPU, OUTCOME_SIGNALED, -1, SIGXCPU },
-                { SIGXFSZ, OUTCOME_SIGNALED, -1, SIGXFSZ },
+                { SIGXFSZ, OUTCOME_DISK_LIMIT, -1, SIGXFSZ },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
