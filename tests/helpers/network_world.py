@@ -98,19 +98,17 @@ class Names:
         header = query[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, count, 0, 0)
         return header + query[12:at + 5] + records
 
-    def serve(self):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-            server.bind((SERVER, 53))
-            while True:
-                query, asker = server.recvfrom(4096)
-                if encode("held.example") in query:
-                    self.held.append((self.answer(query), asker))
-                    continue
-                server.sendto(self.answer(query), asker)
-                if encode("release.example") in query:
-                    for one in self.held:
-                        server.sendto(*one)
-                    self.held.clear()
+    def serve(self, server):
+        while True:
+            query, asker = server.recvfrom(4096)
+            if encode("held.example") in query:
+                self.held.append((self.answer(query), asker))
+                continue
+            server.sendto(self.answer(query), asker)
+            if encode("release.example") in query:
+                for one in self.held:
+                    server.sendto(*one)
+                self.held.clear()
 
 
 def plain(connection):
@@ -171,13 +169,17 @@ def serve_tcp(port, handler, log):
     return Server(("::", port), handler)
 
 
-def serve_udp(address, log):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind((address, 9))
-        while True:
-            data, client = server.recvfrom(65536)
-            log.add("udp", address)
-            server.sendto(data, client)
+def udp_server(address, port):
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind((address, port))
+    return server
+
+
+def serve_udp(server, address, log):
+    while True:
+        data, client = server.recvfrom(65536)
+        log.add("udp", address)
+        server.sendto(data, client)
 
 
 def run(*words):
@@ -185,16 +187,18 @@ def run(*words):
 
 
 def serve(log_path):
-    """The second namespace: entered by the caller, who passes a pipe to be told that all is up."""
+    """The second namespace: entered by the caller, who says when its addresses are there, and is told that all is up."""
     for family in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):  # Else it answers for SILENT: as the machine has it.
         setting = pathlib.Path("/proc/sys/net", family)
         if setting.read_text() != "0\n":
             setting.write_text("0")
     log = Log(log_path)
+    assert sys.stdin.readline() == "addresses\n"
+    names, good, other = udp_server(SERVER, 53), udp_server(GOOD, 9), udp_server(OTHER, 9)
     servers = [serve_tcp(80, Web, log), serve_tcp(7, Echo, log), serve_tcp(9, Sink, log),
                serve_tcp(5, Deaf, log), serve_tcp(10, Source, log)]
-    for target in [*(server.serve_forever for server in servers), Names(log).serve,
-                   lambda: serve_udp(GOOD, log), lambda: serve_udp(OTHER, log)]:
+    for target in [*(server.serve_forever for server in servers), lambda: Names(log).serve(names),
+                   lambda: serve_udp(good, GOOD, log), lambda: serve_udp(other, OTHER, log)]:
         threading.Thread(target=target, daemon=True).start()
     print("serving", flush=True)
     sys.stdin.read()
@@ -223,6 +227,8 @@ def hold(directory):
     resolver = pathlib.Path(directory) / "resolv.conf"
     resolver.write_text(f"nameserver {SERVER}\n")
     run("mount", "--bind", str(resolver), os.path.realpath("/etc/resolv.conf"))
+    server.stdin.write(b"addresses\n")
+    server.stdin.flush()
     assert server.stdout.readline() == b"serving\n"
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind(ABSTRACT)
