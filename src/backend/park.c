@@ -1,5 +1,6 @@
 #include "backend/park.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/message.h"
 #include "base/str.h"
@@ -22,12 +23,10 @@ static bool loads_modules(const struct plan *plan)
 static int make_home(struct park *park, struct plan *plan, struct error *err)
 {
         static const char *const names[] = { "HOME=", "TMPDIR=" };
-        const char *base = secure_getenv("TMPDIR");
+        int r = folder_name_temporary(park->home, sizeof(park->home), err);
 
-        (void)snprintf(park->home, sizeof(park->home), "%.200s/sandbox-run.XXXXXX",
-                       base && base[0] == '/' ? base : "/tmp");
-        if (!mkdtemp(park->home))
-                return error_set_errno(err, "make a directory '%s'", park->home);
+        if (r < 0)
+                return r;
         plan->scratch = park->home;
         for (size_t n = 0; n < ARRAY_SIZE(names); n++)
                 (void)snprintf(park->variables[n], sizeof(park->variables[n]), "%s%s", names[n],

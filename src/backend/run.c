@@ -79,6 +79,8 @@ static void keep_report(struct run *run, const struct report *report)
         case REPORT_READY:
                 run->ready = *report;
                 run->is_ready = true;
+                if (run->cpu_before_us == 0)
+                        run->cpu_before_us = report->cpu_user_us + report->cpu_system_us;
                 run->asks_forks = run->fork_fd >= 0;
                 break;
         case REPORT_EXITED:

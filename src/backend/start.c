@@ -50,7 +50,10 @@ static int open_entries(const struct backend_host *host, const struct backend_in
         if (count < 0)
                 return error_set_errno(err, "open control group '%s'", run->group.name);
         entry.fd_count = (uint32_t)count;
-        r = parcel_send(run->socket, &entry, sizeof(entry), joins, count, err);
+        /* A helper that has ended has said why: that is heard where all its reports are. */
+        if (message_send(run->socket, &entry, sizeof(entry), joins, (size_t)count) < 0 &&
+            errno != EPIPE)
+                r = error_set_errno(err, "let the helper into the control group");
         while (count > 0)
                 fd_close(joins[--count]);
         return r;

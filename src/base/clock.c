@@ -13,6 +13,11 @@ uint64_t clock_now_ns(void)
         return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t clock_us(struct timeval time)
+{
+        return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
 const char *clock_stamp(char buffer[CLOCK_STAMP_MAX])
 {
         return clock_stamp_before(0, buffer);

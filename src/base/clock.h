@@ -3,8 +3,11 @@
 #define BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 
 uint64_t clock_now_ns(void); /* monotonic */
+/* A time that the kernel counted, in microseconds. */
+uint64_t clock_us(struct timeval time);
 
 enum { CLOCK_STAMP_MAX = 32, CLOCK_ULID_MAX = 27 };
 /* "2026-11-15T06:04:11.123Z" of now; returns `buffer`. */

@@ -1,10 +1,12 @@
 #include "base/folder.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,4 +49,19 @@ int folder_open_below(int folder, const char *name)
                 return -1;
         fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return fd >= 0 && folder_is_own(fd, S_IFDIR) ? fd_take(&fd) : -1;
+}
+
+int folder_name_temporary(char *path, size_t size, struct error *err)
+{
+        const char *chosen = secure_getenv("TMPDIR");
+        const char *base = chosen && chosen[0] == '/' ? chosen : "/tmp";
+        char name[CLOCK_ULID_MAX];
+        int length;
+
+        if (clock_ulid(name) < 0)
+                return error_set_errno(err, "read random bytes");
+        length = snprintf(path, size, "%s/sandbox-run.%s", base, name);
+        if (length < 0 || (size_t)length >= size)
+                return error_set(err, SBX_EINVAL, "TMPDIR: the path is too long");
+        return 0;
 }

@@ -5,7 +5,10 @@
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 /* Whether it is of that kind (S_IFDIR, S_IFREG), ours, and nobody else's to write. */
@@ -17,5 +20,7 @@ void folder_make(const char *path);
 int folder_open(const char *path);
 /* The folder `name` in one of those, made where it is missing; -1 likewise. */
 int folder_open_below(int folder, const char *name);
+/* A name in the folder for what is temporary, which nobody guesses; it is not made yet. */
+int folder_name_temporary(char *path, size_t size, struct error *err);
 
 #endif

@@ -77,6 +77,10 @@ int message_receive(int socket, int flags, void *data, size_t length, int *ret_f
         ssize_t n = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
         size_t count;
 
+        /* Who ends without having read all that it was told resets the connection. That is said
+         * once, before what it said itself. */
+        if (n < 0 && errno == ECONNRESET)
+                n = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
         *ret_fd_count = 0;
         if (n <= 0)
                 return n < 0 && errno != ECONNRESET ? -1 : 0;

@@ -28,6 +28,7 @@ static void report(struct docker_run *run, enum report_kind kind, const int *fds
 {
         run->report.magic = REPORT_MAGIC;
         run->report.kind = kind;
+        run->report.at_ns = clock_now_ns();
         (void)message_send(HELPER_SOCKET, &run->report, sizeof(run->report), fds, (size_t)count);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/keeper.h"
 #include "engine/nests.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/str.h"
 #include "base/tree.h"
 #include "monitor/monitor.h"
@@ -27,27 +28,6 @@ enum {
         NEST_SETUP_MS = 5000, /* a nest that takes longer is broken: the run goes without */
         NPROC_FEW = 8, /* up to here we are asked: that all are there does not mean a refusal */
 };
-
-/* A local run lives in a directory of its own; the helper removes it. */
-static int make_scratch(char *path, size_t size, struct error *err)
-{
-        static const char *const parts[] = { "code", "workspace", "tmp" };
-        const char *base = secure_getenv("TMPDIR");
-        char part[4200];
-
-        (void)snprintf(path, size, "%s/sandbox-run.XXXXXX", base && base[0] == '/' ? base : "/tmp");
-        if (!mkdtemp(path))
-                return error_set_errno(err, "make a directory '%s'", path);
-        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-                (void)snprintf(part, sizeof(part), "%s/%s", path, parts[i]);
-                if (mkdir(part, 0755) < 0) {
-                        error_set_errno(err, "make a directory '%s'", part);
-                        (void)tree_remove(path);
-                        return SBX_ESYSTEM;
-                }
-        }
-        return 0;
-}
 
 /* From Linux 5.14 RLIMIT_NPROC counts within the guest's own user namespace; before, an ordinary
  * user's whole session would be counted. There is no way to ask but the version. */
@@ -448,7 +428,7 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
         if (r == 0)
                 r = inputs_check(&input, err);
         if (r == 0 && input.kind == PLAN_LOCAL)
-                r = make_scratch(scratch, sizeof(scratch), err);
+                r = folder_name_temporary(scratch, sizeof(scratch), err);
         if (r < 0)
                 return r;
         if (wasm_is_used(passage))
@@ -457,11 +437,8 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
                 r = docker_describe(passage, order, &input, err);
         if (r == 0)
                 r = plan_build(&input, &draft, err);
-        if (r < 0) {
-                if (scratch[0])
-                        (void)tree_remove(scratch); /* just made, and empty */
+        if (r < 0)
                 return r;
-        }
         passage->result->backend = passage->backend->name;
         passage->result->fuel.is_used = wasm_is_used(passage);
         r = complete_plan(passage, order->limits, &draft.plan, err);

@@ -3,6 +3,7 @@
  * each step still has what it needs, then proves what is in force and executes the program.
  */
 #include "init/init.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "kernel/caps.h"
@@ -348,9 +349,20 @@ static const struct step steps[] = {
         { STAGE_VERIFY, guest_verify, true },
 };
 
+void guest_count_cpu(struct init *init)
+{
+        struct rusage usage;
+
+        if (getrusage(RUSAGE_SELF, &usage) < 0)
+                return;
+        init->report.cpu_user_us = clock_us(usage.ru_utime);
+        init->report.cpu_system_us = clock_us(usage.ru_stime);
+}
+
 void guest_confine(struct init *init)
 {
         steps_run(init, steps, ARRAY_SIZE(steps));
+        guest_count_cpu(init);
         report_send(init, REPORT_READY, &init->fork_listener, init->fork_listener >= 0);
 }
 

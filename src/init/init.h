@@ -140,6 +140,8 @@ _Noreturn void guest_run(struct init *init);
 int guest_enter_directory(struct init *init);
 int guest_verify(struct init *init);
 int guest_limit(int resource, uint64_t value);
+/* Notes in the report what this process has computed so far: that is not the program's. */
+void guest_count_cpu(struct init *init);
 uint64_t verify_protections(const struct init *init);
 /* Whether the limit of descriptors holds, which is set after the rest was verified. */
 bool verify_open_files(const struct init *init);

@@ -1,5 +1,6 @@
 /* What the keepers of both kinds do once the guest runs: reap, pass signals on, report the end. */
 #include "init/init.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/message.h"
 #include "kernel/caps.h"
@@ -141,10 +142,8 @@ static void report_end(struct init *init, int status, int io_fd, struct io_count
         keeper_end_all(init);
         (void)getrusage(RUSAGE_CHILDREN, &usage);
         (void)read_io(io_fd, &now);
-        init->report.cpu_user_us =
-                (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
-        init->report.cpu_system_us =
-                (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+        init->report.cpu_user_us = clock_us(usage.ru_utime);
+        init->report.cpu_system_us = clock_us(usage.ru_stime);
         init->report.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
         init->report.io_write_bytes = now.write_bytes - before.write_bytes;
         init->report.io_read_bytes = now.read_bytes - before.read_bytes;

@@ -21,17 +21,23 @@ static int adopt_orphans(struct init *init)
         return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* The scratch directory was made by the supervisor: code, workspace and tmp are below it. */
-static int give_workspace(struct init *init)
+/* Below the scratch directory; all but the code is the guest's. */
+static int make_parts(struct init *init)
 {
-        static const char *const given[] = { "workspace", "tmp" };
+        static const struct {
+                const char *name;
+                bool is_given;
+        } parts[] = { { "code", false }, { "workspace", true }, { "tmp", true } };
         char path[4200];
 
         if (chmod(init->plan.scratch, 0755) < 0)
                 return -1;
-        for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
-                (void)snprintf(path, sizeof(path), "%s/%s", init->plan.scratch, given[i]);
-                if (init->change_uid && chown(path, init->guest_uid, init->guest_uid) < 0)
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", init->plan.scratch, parts[i].name);
+                if (mkdir(path, 0755) < 0)
+                        return -1;
+                if (parts[i].is_given && init->change_uid &&
+                    chown(path, init->guest_uid, init->guest_uid) < 0)
                         return -1;
         }
         return 0;
@@ -45,7 +51,7 @@ static int make_files(struct init *init)
 static const struct step steps[] = {
         { STAGE_GROUP, keeper_enter_groups, true },
         { STAGE_FORK, adopt_orphans, true },
-        { STAGE_WORKSPACE, give_workspace, true },
+        { STAGE_WORKSPACE, make_parts, true },
         { STAGE_FILES, make_files, true },
 };
 

@@ -99,6 +99,15 @@ static void look_around(struct init *init)
         init->report.guest_uid = init->change_uid ? init->guest_uid : init->plan.host_uid;
 }
 
+/* Made by whoever removes it in the end: a supervisor may be killed before it has said anything. */
+static void make_scratch(struct init *init)
+{
+        if (!init->plan.scratch[0] || mkdir(init->plan.scratch, 0700) == 0)
+                return;
+        report_detail(init, init->plan.scratch);
+        report_failure(init, STAGE_WORKSPACE, errno);
+}
+
 static pid_t start_keeper(struct init *init, int *ret_pidfd)
 {
         struct sys_clone_args args = { .flags = SYS_CLONE_PIDFD, .exit_signal = SIGCHLD };
@@ -250,6 +259,7 @@ int main(int argc, char **argv)
         init.own_pidfd = sys_pidfd_open(getpid());
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* local runs: orphans come to us */
 
+        make_scratch(&init);
         owner_maps_make(&init);
         keeper = start_keeper(&init, &keeper_fd);
         for (int i = 0; i < 3; i++)

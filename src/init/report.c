@@ -1,4 +1,5 @@
 #include "init/init.h"
+#include "base/clock.h"
 #include "base/message.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@ void report_send(struct init *init, enum report_kind kind, const int *fds, int f
 {
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
+        init->report.at_ns = clock_now_ns();
         /* A supervisor that is gone hears nothing; its death is seen elsewhere. */
         (void)message_send(init->socket, &init->report, sizeof(init->report), fds,
                            (size_t)fd_count);

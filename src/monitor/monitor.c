@@ -84,6 +84,12 @@ static uint64_t usage_interval(const struct watch *watch)
                ns_per_ms;
 }
 
+/* When a report was sent, where that can be true: heard it may be much later on a busy machine. */
+static uint64_t sent_at(const struct report *report, uint64_t earliest, uint64_t now)
+{
+        return report->at_ns >= earliest && report->at_ns <= now ? report->at_ns : now;
+}
+
 /* Reports from the helper, until there is none or it is gone. */
 static void hear_helper(struct watch *watch)
 {
@@ -94,6 +100,7 @@ static void hear_helper(struct watch *watch)
                 uint64_t now = clock_now_ns();
 
                 if (run->is_ready && watch->ready_ns == 0) {
+                        now = sent_at(&run->ready, watch->order->started_ns, now);
                         watch->ready_ns = watch->turn_ns = now;
                         begin_network(watch);
                         disk_begin(watch);
@@ -104,7 +111,8 @@ static void hear_helper(struct watch *watch)
                         watch->usage_ns = now + usage_interval(watch);
                 }
                 if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
-                        watch->ended_ns = now;
+                        watch->ended_ns =
+                                run->has_exited ? sent_at(&run->exited, watch->ready_ns, now) : now;
         }
         if (r < 0 && (errno == EAGAIN || errno == EINTR))
                 return;

@@ -20,9 +20,15 @@ static void fill_usage(struct watch *watch)
         usage->startup_ns = watch->ready_ns - watch->order->started_ns;
         usage->wall_ns = watch->ended_ns > watch->ready_ns ? watch->ended_ns - watch->ready_ns : 0;
         if (run->has_exited) {
-                usage->cpu_user_us = watch_less(run->exited.cpu_user_us, run->ready.cpu_user_us);
+                uint64_t cpu_us = watch_less(run->exited.cpu_user_us + run->exited.cpu_system_us,
+                                             run->ready.cpu_user_us + run->ready.cpu_system_us);
+
+                /* The kernel divides what is exact into two parts by its ticks. */
                 usage->cpu_system_us =
                         watch_less(run->exited.cpu_system_us, run->ready.cpu_system_us);
+                if (usage->cpu_system_us > cpu_us)
+                        usage->cpu_system_us = cpu_us;
+                usage->cpu_user_us = cpu_us - usage->cpu_system_us;
                 usage->io_read_bytes = run->exited.io_read_bytes;
                 if (run->exited.io_write_bytes >= run->ready.io_write_bytes)
                         usage->io_write_bytes =

@@ -9,6 +9,7 @@
  */
 #include "park/park.h"
 #include "init/init.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/message.h"
@@ -21,23 +22,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static uint64_t microseconds(struct timeval time)
-{
-        return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
-}
-
 /* What the interpreter used until now is not the program's, nor counts to its limit. */
 static int set_cpu_limit(struct init *init)
 {
-        struct rusage usage;
-        uint64_t used;
+        uint64_t used_us;
 
-        if (getrusage(RUSAGE_SELF, &usage) < 0)
-                return -1;
-        init->report.cpu_user_us = microseconds(usage.ru_utime);
-        init->report.cpu_system_us = microseconds(usage.ru_stime);
-        used = (init->report.cpu_user_us + init->report.cpu_system_us) / 1000000;
-        return guest_limit(RLIMIT_CPU, init->plan.cpu_seconds + used);
+        guest_count_cpu(init);
+        used_us = init->report.cpu_user_us + init->report.cpu_system_us;
+        return guest_limit(RLIMIT_CPU, init->plan.cpu_seconds + used_us / 1000000);
 }
 
 static const struct step steps[] = {

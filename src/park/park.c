@@ -12,6 +12,7 @@
  */
 #include "park/park.h"
 #include "init/init.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/message.h"
 #include "kernel/sys.h"
@@ -241,11 +242,6 @@ static void tell_end(int fd, const struct adopt_end *end)
         fd_close(fd);
 }
 
-static uint64_t microseconds(struct timeval time)
-{
-        return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
-}
-
 static void reap(struct guest *guest)
 {
         struct adopt_end end = { 0 };
@@ -255,8 +251,8 @@ static void reap(struct guest *guest)
         if (wait4(guest->pid, &status, __WALL, &usage) < 0)
                 end.sys_errno = errno;
         end.wait_status = status;
-        end.cpu_user_us = microseconds(usage.ru_utime);
-        end.cpu_system_us = microseconds(usage.ru_stime);
+        end.cpu_user_us = clock_us(usage.ru_utime);
+        end.cpu_system_us = clock_us(usage.ru_stime);
         end.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
         tell_end(guest->end_fd, &end);
         fd_close(guest->pidfd);

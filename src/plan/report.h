@@ -153,10 +153,11 @@ struct report {
         uint32_t kind;
         uint32_t stage;
         int32_t sys_errno;
+        uint64_t at_ns;               /* when it was sent, monotonic */
         uint64_t seen;                /* PROTECTION_* bits found in force */
         int16_t skipped[STAGE_COUNT]; /* best effort: errno of a step that failed, else 0 */
         int32_t wait_status;
-        uint32_t survivors; /* processes besides the program's when it ended */
+        uint32_t survivors;    /* processes besides the program's when it ended */
         uint32_t guest_uid;    /* as the host sees it */
         uint32_t guest_groups; /* of the caller's that it keeps: only root can give them up */
         int32_t landlock_abi;

@@ -63,6 +63,15 @@ def test_the_directory_is_temporary_and_goes(local, no_leftovers):
     assert not os.path.exists(result["stdout"].strip())
 
 
+def test_no_place_for_the_directory_is_told(sandbox, place):
+    """Each time: what the helper says before it ends is heard, though it has not read all that it was told."""
+    missing = place / "missing"
+    for _ in range(10):
+        outcome = sandbox.run("--backend", "local", "-l", "shell", "-c", "true", env={"TMPDIR": str(missing)})
+        assert outcome.exit_code == 125, outcome
+        assert str(missing) in outcome.error and "make the directory first" in outcome.error, outcome
+
+
 def test_the_callers_environment_does_not_enter(sandbox):
     result = sandbox.run_json("--backend", "local", "--enforcement", "best-effort", "-l", "shell", "-c", "env",
                               env={"SECRET_TOKEN": "x"})

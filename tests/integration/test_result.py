@@ -71,6 +71,14 @@ def test_execution_time_is_wall_time(sandbox):
     assert 0.5 <= sandbox.shell("sleep 0.5")["execution_time"] < 2
 
 
+def test_a_lone_process_computes_no_longer_than_it_ran(sandbox):
+    """Both are taken where it begins and ends, however late the supervisor hears of it."""
+    for _ in range(5):
+        result = sandbox.shell(":")
+        used = result["metrics"]["cpu_user"] + result["metrics"]["cpu_system"]
+        assert 0 < used <= result["execution_time"] + 0.0005, result
+
+
 def test_written_bytes_are_counted(sandbox):
     metrics = sandbox.shell("head -c 1000000 /dev/zero > /tmp/f")["metrics"]
     assert 1_000_000 <= metrics["io_write_bytes"] < 1_100_000

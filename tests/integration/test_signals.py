@@ -81,12 +81,12 @@ def test_a_stopped_and_continued_supervisor_still_ends_the_run(sandbox, no_lefto
     assert process.returncode == 124
 
 
-def kill_at_random(sandbox, rounds, kill):
+def kill_at_random(sandbox, rounds, kill, *flags):
     """Kills a run at moments from before its first system call to well into the program."""
     chance = random.Random(20)
     for _ in range(rounds):
-        process = sandbox.start("run", "-l", "shell", "-t", "120s", "-c", LONG, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+        process = sandbox.start("run", "-l", "shell", "-t", "120s", "-c", LONG, *flags,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(chance.choice([0, 0.001, 0.003, 0.01, 0.03, 0.1]) * chance.random() * 2)
         kill(process)
         process.wait(10)
@@ -95,6 +95,12 @@ def kill_at_random(sandbox, rounds, kill):
 def test_sigkill_of_the_supervisor_at_fifty_moments_leaves_nothing(sandbox, no_leftovers):
     kill_at_random(sandbox, 50, lambda process: process.kill())
     sandbox.shell("true")  # What only a sweep can remove, such as control groups, goes with the next run.
+
+
+def test_sigkill_of_the_supervisor_of_a_local_run_leaves_nothing(sandbox, no_leftovers):
+    """Its directory is made by the helper, who removes it, whenever the supervisor dies."""
+    kill_at_random(sandbox, 20, lambda process: process.kill(), "--backend", "local")
+    sandbox.shell("true")
 
 
 def test_sigkill_of_the_whole_group_at_fifty_moments_leaves_nothing(sandbox, no_leftovers):

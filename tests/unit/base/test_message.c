@@ -105,6 +105,22 @@ static void sending_to_nobody_is_an_error_and_no_signal(void **state)
         fd_close(pair[0]);
 }
 
+static void last_words_of_one_that_did_not_listen_are_heard(void **state)
+{
+        int pair[2];
+        size_t count;
+        char text[4];
+
+        assert_int_equal(make_pair(pair), 0);
+        assert_int_equal(message_send(pair[1], "xyz", 4, NULL, 0), 0); /* nobody reads this */
+        assert_int_equal(message_send(pair[0], "abc", 4, NULL, 0), 0);
+        fd_close(pair[0]);
+        assert_int_equal(message_receive(pair[1], MSG_DONTWAIT, text, 4, NULL, 0, &count), 1);
+        assert_string_equal(text, "abc");
+        assert_int_equal(message_receive(pair[1], MSG_DONTWAIT, text, 4, NULL, 0, &count), 0);
+        fd_close(pair[1]);
+}
+
 static void too_many_descriptors_are_not_sent(void **state)
 {
         int fds[MESSAGE_FDS_MAX + 1] = { 0 };
@@ -121,6 +137,7 @@ int main(void)
                 cmocka_unit_test(more_descriptors_than_asked_for_are_refused_and_closed),
                 cmocka_unit_test(nothing_there_and_nobody_there_are_told_apart),
                 cmocka_unit_test(sending_to_nobody_is_an_error_and_no_signal),
+                cmocka_unit_test(last_words_of_one_that_did_not_listen_are_heard),
                 cmocka_unit_test(too_many_descriptors_are_not_sent),
         };
 
