@@ -20,6 +20,10 @@ struct remedy {
         "'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0' (Ubuntu 24.04), "              \
         "'sysctl -w user.max_user_namespaces=15000'; inside Docker start the container with "      \
         "'--security-opt seccomp=unconfined --security-opt apparmor=unconfined'"
+#define NAMESPACES_HINT                                                                            \
+        "raise the limits on namespaces: 'for kind in user mnt pid net ipc uts cgroup; do sysctl " \
+        "-w user.max_${kind}_namespaces=15000; done'; 'sysctl -a --pattern user.max_' shows "      \
+        "which is too low"
 #define NESTED_HINT                                                                                \
         "inside a container, start it with '--privileged' (or '--cap-add SYS_ADMIN "               \
         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined')"
@@ -33,8 +37,7 @@ struct remedy {
 static const struct remedy remedies[] = {
         { STAGE_NAMESPACES, ENOSYS, ANYBODY, PROTECTION_PID_NAMESPACE,
           "Linux 5.12 or newer is needed (clone3)" },
-        { STAGE_NAMESPACES, ENOSPC, ANYBODY, PROTECTION_USER_NAMESPACE,
-          "raise the number of namespaces: 'sysctl -w user.max_user_namespaces=15000'" },
+        { STAGE_NAMESPACES, ENOSPC, ANYBODY, PROTECTION_USER_NAMESPACE, NAMESPACES_HINT },
         { STAGE_NAMESPACES, EAGAIN, ANYBODY, PROTECTION_PID_NAMESPACE,
           "too many processes: raise 'ulimit -u' or the pids limit of the surrounding control "
           "group" },
@@ -49,8 +52,9 @@ static const struct remedy remedies[] = {
           "Linux 5.9 or newer with CONFIG_SECCOMP_FILTER is needed (user notification); use "
           "another "
           "network mode" },
-        { STAGE_NETWORK, ENOSPC, ANYBODY, PROTECTION_NETWORK,
-          "raise the number of namespaces: 'sysctl -w user.max_net_namespaces=15000'" },
+        { STAGE_NETWORK, ENOSPC, ANYBODY, PROTECTION_NETWORK, NAMESPACES_HINT },
+        { STAGE_GROUP_NAMESPACE, ENOSPC, ANYBODY, PROTECTION_CGROUP_NAMESPACE, NAMESPACES_HINT },
+        { STAGE_GUEST_NAMESPACE, ENOSPC, ANYBODY, PROTECTION_USER_NAMESPACE, NAMESPACES_HINT },
         { STAGE_NETWORK, 0, ANYBODY, PROTECTION_NETWORK, NESTED_HINT },
         { STAGE_USER_MAP, 0, ANYBODY, PROTECTION_USER_NAMESPACE, USERNS_HINT },
         { STAGE_PRIVATE, 0, ROOT, PROTECTION_MOUNT_NAMESPACE, NESTED_HINT },

@@ -66,12 +66,16 @@ static void add_kinds(struct strbuf *out, const char *title, const json_t *kinds
         }
 }
 
-static void add_protections(struct strbuf *out, const json_t *protections, bool color)
+static void add_protections(struct strbuf *out, const json_t *protections, const char *backend,
+                            bool color)
 {
         size_t index;
         json_t *item;
 
-        strbuf_adds(out, "\nprotections and limits\n");
+        strbuf_addf(out, "\nprotections and limits%s\n",
+                    strcmp(backend, "local") == 0
+                            ? " of the backend local, for no container starts here"
+                            : "");
         json_array_foreach(protections, index, item)
         {
                 bool available = json_is_true(json_object_get(item, "available"));
@@ -119,7 +123,7 @@ static void format_report(const json_t *root, bool color, struct strbuf *out)
                 strbuf_addf(out, "no control groups: %s\n", text_of(root, "cgroup_reason", ""));
         add_kinds(out, "backends", backends, color);
         add_kinds(out, "network modes that ask for each connection", networks, color);
-        add_protections(out, protections, color);
+        add_protections(out, protections, text_of(root, "protections_of", ""), color);
         add_fixes(out, backends, &said);
         add_fixes(out, networks, &said);
         add_fixes(out, protections, &said);

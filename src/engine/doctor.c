@@ -80,11 +80,14 @@ static json_t *text_or_null(const char *text)
         return text && *text ? json_string(text) : json_null();
 }
 
-static json_t *describe_protection(const struct result *result, enum protection id, bool as_root)
+/* `instead` mends everything that is missing, where no container starts; else NULL. */
+static json_t *describe_protection(const struct result *result, enum protection id, bool as_root,
+                                   const char *instead)
 {
         const struct result_protection *found = &result->protections[id];
         bool available = found->state == STATE_ENFORCED;
-        const char *fix = available ? NULL : backend_remedy(id, as_root);
+        const char *remedy = instead ? instead : backend_remedy(id, as_root);
+        const char *fix = available ? NULL : remedy;
 
         /* Enforced, but by the second best: the better way is worth knowing. */
         if (available && found->by &&
@@ -169,6 +172,9 @@ static json_t *build(struct engine *engine, const struct result *strict,
 {
         const struct passwd *user = getpwuid(geteuid());
         bool as_root = !engine->identity.user_namespace;
+        bool starts = has_run(strict) || has_run(lenient);
+        const struct result *told = has_run(strict) ? strict : starts ? lenient : local;
+        const char *hint = lenient->hint ? lenient->hint : "mend what is said of the container";
         json_t *protections = json_array(), *backends = json_array(), *networks = json_array();
         struct utsname kernel;
 
@@ -177,20 +183,21 @@ static json_t *build(struct engine *engine, const struct result *strict,
         /* The last is a backend's of its own, which is listed below. */
         for (int id = 0; id < PROTECTION_WEBASSEMBLY; id++)
                 (void)json_array_append_new(protections,
-                                            describe_protection(has_run(strict) ? strict : lenient,
-                                                                (enum protection)id, as_root));
+                                            describe_protection(told, (enum protection)id, as_root,
+                                                                starts ? NULL : hint));
         (void)json_array_append_new(backends, describe_backend("container", strict));
         (void)json_array_append_new(backends, describe_backend("local", local));
         (void)json_array_append_new(networks, describe_backend("dns, allowlist", asked));
         (void)json_array_append_new(backends, describe_docker());
         (void)json_array_append_new(backends, describe_wasm(engine));
         return json_pack(
-                "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:b}", "kernel", kernel.release, "user",
-                text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",
+                "{s:s, s:o, s:i, s:s, s:o, s:o, s:o, s:s, s:o, s:b}", "kernel", kernel.release,
+                "user", text_or_null(user ? user->pw_name : NULL), "uid", (int)geteuid(), "cgroup",
                 cgroup_word(engine), "cgroup_reason",
                 text_or_null(engine->site.version == CGROUP_NONE ? engine->site.reason : NULL),
-                "backends", backends, "network_modes", networks, "protections", protections,
-                "strict_run_possible", has_run(strict));
+                "backends", backends, "network_modes", networks, "protections_of",
+                starts ? "container" : "local", "protections", protections, "strict_run_possible",
+                has_run(strict));
 }
 
 char *engine_doctor_json(struct engine *engine, struct error *err)

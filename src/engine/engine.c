@@ -64,10 +64,16 @@ static void choose_ids(struct engine_identity *identity, const char *map)
 static int find_identity(struct engine_identity *identity, struct error *err)
 {
         char map[4096];
+        ssize_t n = fd_read_file_at(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map));
 
         identity->user_namespace = !is_privileged();
-        if (fd_read_file_at(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) <= 0)
+        if (n < 0)
                 return error_set_errno(err, "read /proc/self/uid_map");
+        if (n == 0) {
+                (void)error_set(err, SBX_EREFUSED, "this user namespace has no users");
+                error_hint(err, "map one where it is made: 'unshare --map-root-user ...'");
+                return SBX_EREFUSED;
+        }
         choose_ids(identity, map);
         return 0;
 }

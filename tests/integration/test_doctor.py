@@ -84,6 +84,29 @@ def test_a_filter_around_us_that_forbids_namespaces_is_told(sandbox):
     container = next(backend for backend in report["backends"] if backend["name"] == "container")
     assert outcome.exit_code == 1 and report["strict_run_possible"] is False
     assert container["available"] is False and (container.get("fix") or container.get("reason"))
+    assert report["protections_of"] == "local"
+    told = {protection["name"]: protection for protection in report["protections"]}
+    assert told["seccomp"]["available"] and told["no_new_privs"]["available"]
+    assert {p["fix"] for p in report["protections"] if not p["available"]} == {container["fix"]}
+
+
+@pytest.mark.parametrize("kind", ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"])
+def test_a_limit_on_namespaces_is_the_one_thing_to_mend(sandbox, kind):
+    if not sandbox.is_root:
+        pytest.skip("the settings are those of a namespace that root makes")
+
+    def allow_none():
+        ctypes.CDLL(None).unshare(0x10000000)
+        for name, text in (("self/uid_map", "0 0 1"), ("self/setgroups", "deny"), ("self/gid_map", "0 0 1"),
+                           (f"sys/user/max_{kind}_namespaces", "0")):
+            with open(f"/proc/{name}", "w") as setting:
+                setting.write(text)
+
+    outcome = sandbox.call("doctor", "--json", preexec_fn=allow_none)
+    report = json.loads(outcome.stdout)
+    container = next(backend for backend in report["backends"] if backend["name"] == "container")
+    assert outcome.exit_code == 1 and not container["available"]
+    assert "user.max_" in container["fix"], container
 
 
 def test_a_run_where_namespaces_are_forbidden_is_refused_with_a_remedy(sandbox, no_leftovers):
