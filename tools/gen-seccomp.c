@@ -9,8 +9,9 @@
  * where the guest writes into a directory of the host's; filter_network, filter_network_forks and
  * filter_network_threads, one of which is added where the supervisor makes the guest's connections,
  * the latter where it is asked about processes or threads too (a process can have one such
- * listener); filter_sockets, which goes with them; and filter_measured, added where the monitor
- * measures what the guest uses.
+ * listener); filter_attempts and its like, where the supervisor only notes what a guest without a
+ * way out tries to reach; filter_sockets, which goes with filter_network; and filter_measured,
+ * added where the monitor measures what the guest uses.
  *
  * The main filter is written a second time, as the JSON that container engines take
  * (seccomp_profile.h), from the very same calls.
@@ -255,6 +256,13 @@ static void ask_about_addresses(scmp_filter_ctx ctx)
         add_one(ctx, SCMP_ACT_NOTIFY, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
 }
 
+/* What leads out by an address; sends of several parts are refused without a word. */
+static void note_attempts(scmp_filter_ctx ctx)
+{
+        add(ctx, SCMP_ACT_NOTIFY, "connect", 0, NULL);
+        add_one(ctx, SCMP_ACT_NOTIFY, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
+}
+
 static void ask_about_forks(scmp_filter_ctx ctx)
 {
         for (size_t i = 0; i < sizeof(fork_calls) / sizeof(fork_calls[0]); i++)
@@ -461,6 +469,20 @@ int main(int argc, char **argv)
         ctx = new_filter(SCMP_ACT_ALLOW);
         ask_about_threads(ctx);
         print_filter(ctx, "filter_threads", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        note_attempts(ctx);
+        print_filter(ctx, "filter_attempts", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        note_attempts(ctx);
+        ask_about_forks(ctx);
+        print_filter(ctx, "filter_attempts_forks", out);
+
+        ctx = new_filter(SCMP_ACT_ALLOW);
+        note_attempts(ctx);
+        ask_about_threads(ctx);
+        print_filter(ctx, "filter_attempts_threads", out);
 
         ctx = new_filter(SCMP_ACT_ALLOW);
         ask_about_addresses(ctx);

@@ -100,8 +100,12 @@ static int open_policy(const char *path, const char *shown, int *ret_fd, struct 
                 fault = "it is writable by everybody";
         else if (st.st_uid != 0 && st.st_uid != geteuid())
                 fault = "it belongs to another user";
-        if (fault)
-                return error_set(err, SBX_EPOLICY, "policy '%s': %s", shown, fault);
+        if (fault) {
+                (void)error_set(err, SBX_EPOLICY, "policy '%s': %s", shown, fault);
+                error_hint(err, "a policy is a YAML or TOML file of yours or root's, which nobody "
+                                "else can write");
+                return SBX_EPOLICY;
+        }
         *ret_fd = fd_take(&fd);
         return 0;
 }

@@ -24,8 +24,12 @@ static void complete(struct plan *plan)
 
 static void describe(const struct run *run, const struct plan *plan, struct result *result)
 {
-        (void)plan;
         backend_describe_seen(run, BACKEND_PROVEN, result);
+        if (run->is_ready && (run->ready.seen & PROTECTION_BIT(CAPABILITIES)) &&
+            plan->uid_span == 0)
+                result_set_protection(result, PROTECTION_CAPABILITIES, STATE_ENFORCED, "capset",
+                                      "but for the bounding set, which an ordinary user cannot "
+                                      "empty; no_new_privs keeps from gaining any of it");
         if (run->is_ready && (run->ready.seen & PROTECTION_BIT(LANDLOCK))) {
                 result_set_protection(result, PROTECTION_FILESYSTEM, STATE_MISSING, "landlock",
                                       "contents are protected; modes, owners and times of the "

@@ -21,9 +21,10 @@ struct remedy {
         "'sysctl -w user.max_user_namespaces=15000'; inside Docker start the container with "      \
         "'--security-opt seccomp=unconfined --security-opt apparmor=unconfined'"
 #define NAMESPACES_HINT                                                                            \
-        "raise the limits on namespaces: 'for kind in user mnt pid net ipc uts cgroup; do sysctl " \
-        "-w user.max_${kind}_namespaces=15000; done'; 'sysctl -a --pattern user.max_' shows "      \
-        "which is too low"
+        "raise the limits on namespaces: 'sysctl -w user.max_user_namespaces=15000 "               \
+        "user.max_mnt_namespaces=15000 user.max_pid_namespaces=15000 "                             \
+        "user.max_net_namespaces=15000 user.max_ipc_namespaces=15000 "                             \
+        "user.max_uts_namespaces=15000 user.max_cgroup_namespaces=15000'"
 #define NESTED_HINT                                                                                \
         "inside a container, start it with '--privileged' (or '--cap-add SYS_ADMIN "               \
         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined')"

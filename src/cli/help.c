@@ -99,6 +99,8 @@ const char *nearest_name(const char *word, const char *(*next)(const void *list,
                 /* The beginning of a name counts as near: people shorten. */
                 size_t far = length >= 3 && str_has_prefix(name, word) ? 1 : distance(word, name);
 
+                if (far > 1 && name[0] != word[0])
+                        continue; /* too far to be a slip */
                 if (far <= best_distance && (!best || far < best_distance)) {
                         best = name;
                         best_distance = far;

@@ -60,21 +60,20 @@ static int unknown_option(const struct option *table, const char *word, struct e
         return r;
 }
 
+/* The hint: how it is written. */
 static int misused(const struct option *option, const char *why, struct error *err)
 {
-        return error_set(err, SBX_EINVAL, "option '--%s': %s", option->name, why);
+        (void)error_set(err, SBX_EINVAL, "option '--%s': %s", option->name, why);
+        error_hint(err, "write '--%s%s%s'%s", option->name, option->argument ? " " : "",
+                   option->argument ? option->argument : "", option->repeatable ? "" : " once");
+        return SBX_EINVAL;
 }
 
 static int add_use(struct options *options, const struct option *option, const char *value,
                    struct error *err)
 {
-        int r;
-
-        if (value && !*value && !option->allow_empty) {
-                r = misused(option, "the value is empty", err);
-                error_hint(err, "write '--%s %s'", option->name, option->argument);
-                return r;
-        }
+        if (value && !*value && !option->allow_empty)
+                return misused(option, "the value is empty", err);
         if (!option->repeatable && options_given(options, option->name))
                 return misused(option, "given twice", err);
         if (MEM_GROW(options->uses, options->use_count, options->use_capacity) < 0)
@@ -95,8 +94,6 @@ static int add_word(struct options *options, const char *word, struct error *err
 static int take_use(struct options *options, const struct option *option, const char *attached,
                     struct cursor *cursor, struct error *err)
 {
-        int r;
-
         if (!option->argument) {
                 if (attached)
                         return misused(option, "takes no value", err);
@@ -105,11 +102,8 @@ static int take_use(struct options *options, const struct option *option, const 
         if (attached)
                 return add_use(options, option, attached, err);
         /* "--" after an option that wants a value is a forgotten value, never the value. */
-        if (cursor->at >= cursor->argc || strcmp(cursor->argv[cursor->at], "--") == 0) {
-                r = misused(option, "needs a value", err);
-                error_hint(err, "write '--%s %s'", option->name, option->argument);
-                return r;
-        }
+        if (cursor->at >= cursor->argc || strcmp(cursor->argv[cursor->at], "--") == 0)
+                return misused(option, "needs a value", err);
         return add_use(options, option, cursor->argv[cursor->at++], err);
 }
 
@@ -205,6 +199,10 @@ int options_apply(const struct options *options, void *target, struct error *err
 
                 if (r < 0) {
                         error_prefix(err, "option '--%s'", use->option->name);
+                        if (err && !err->hint[0])
+                                error_hint(err, "'--%s %s': %s", use->option->name,
+                                           use->option->argument ? use->option->argument : "",
+                                           use->option->help);
                         return r;
                 }
         }

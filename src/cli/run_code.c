@@ -56,8 +56,10 @@ static int open_failed(const char *path, struct error *err)
 
         str_printable(path, shown, sizeof(shown));
         r = error_set(err, SBX_EINVAL, "open '%s': %s", shown, strerror(errno));
-        if (near)
+        if (near && strcmp(near, path) != 0)
                 error_hint(err, "did you mean the command '%s'?", near);
+        else
+                error_hint(err, "give the path of a file, or the code itself with --code");
         return r;
 }
 

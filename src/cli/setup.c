@@ -108,6 +108,8 @@ int setup_refuse_words(const struct options *options, struct error *err)
 
         if (!word)
                 return 0;
-        return error_set(err, SBX_EINVAL, "unexpected word '%s'",
-                         str_printable(word, shown, sizeof(shown)));
+        (void)error_set(err, SBX_EINVAL, "unexpected word '%s'",
+                        str_printable(word, shown, sizeof(shown)));
+        error_hint(err, "this command takes options alone; --help lists them");
+        return SBX_EINVAL;
 }

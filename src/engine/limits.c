@@ -2,6 +2,7 @@
 #include "engine/passage.h"
 
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -140,6 +141,20 @@ static void describe_memory_disk(struct result *result, const struct run *run,
                                       "its size reads %llu", (unsigned long long)bytes);
 }
 
+/* An ordinary user's own hard limit may be the lower one, and is then what holds. */
+static void describe_open_files(struct passage *passage, const struct run *run,
+                                const struct limits *limits)
+{
+        struct rlimit own;
+
+        if (run->is_ready && (run->ready.seen & PROTECTION_BIT(OPEN_FILES)) &&
+            passage->engine->identity.user_namespace && getrlimit(RLIMIT_NOFILE, &own) == 0 &&
+            own.rlim_max < limits->open_files)
+                result_set_protection(passage->result, PROTECTION_OPEN_FILES, STATE_ENFORCED,
+                                      "rlimit", "%llu, the caller's own hard limit, is lower",
+                                      (unsigned long long)own.rlim_max);
+}
+
 void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits)
 {
         const char *by = cgroup_version_name(run->group.version);
@@ -157,6 +172,7 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
         describe_processes(result, run, limits, by,
                            passage->engine->identity.uid_span > 0 || container);
         describe_cpus(passage, run, limits, by);
+        describe_open_files(passage, run, limits);
         if (container && passage->counted_count == 0)
                 describe_memory_disk(result, run, limits);
         else if (passage->counted_count > 0 && !passage->disk_is_known)

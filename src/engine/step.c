@@ -105,8 +105,18 @@ static uint64_t group_memory(const struct passage *passage, const struct limits 
         return wasm_is_used(passage) ? limits->memory_bytes + WASM_OVERHEAD : limits->memory_bytes;
 }
 
+/* Why nothing can be reached; NULL where somebody makes connections. */
+static const char *closed_network(const struct plan *plan)
+{
+        if (plan->kind != PLAN_CONTAINER || plan->listener_port)
+                return NULL;
+        if (plan->network == PLAN_NETWORK_LOCALHOST)
+                return "network is localhost";
+        return plan->network == PLAN_NETWORK_NONE ? "network is none" : NULL;
+}
+
 static void order_monitor(struct passage *passage, const struct step_order *order,
-                          struct monitor_order *watch)
+                          const struct plan *plan, struct monitor_order *watch)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
@@ -136,6 +146,9 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                         passage->backend->kind == PLAN_LOCAL && (!running || !passage->workspace),
                 .started_ns = clock_now_ns(),
                 .is_elsewhere = docker_is_used(passage),
+                .forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS,
+                .no_network = closed_network(plan),
+                .has_loopback = plan->network == PLAN_NETWORK_LOCALHOST,
         };
         if (watch->turn_fd >= 0) {
                 /* The caller, who hears everything, tells the turns apart and cuts them. */
@@ -382,8 +395,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
 
         for (int i = 0; i < files->count; i++)
                 attempt.input.file_fds[attempt.input.file_fd_count++] = files->fds[i];
-        order_monitor(passage, order, &watch); /* the clock of the step starts here */
-        watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
+        order_monitor(passage, order, plan, &watch); /* the clock of the step starts here */
         watch.setup_ms = NEST_SETUP_MS;
         if (take_nest(passage, &attempt, draft) &&
             start_in_nest(passage, &attempt, plan, err) == 0) {
@@ -395,8 +407,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
                 }
                 /* A nest that does not do its part is thrown away, and the run goes without one. */
                 finish(passage, &attempt);
-                order_monitor(passage, order, &watch);
-                watch.forks_are_silent = plan->ask_forks == PLAN_ASK_THREADS;
+                order_monitor(passage, order, plan, &watch);
         }
         watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : 0;
         r = step_open_network(passage, plan, &watch.network, err);

@@ -269,12 +269,19 @@ static int close_descriptors(struct init *init)
  * not ask for, so this is vital. */
 static int ask_supervisor(struct init *init)
 {
+        bool forks = init->plan.ask_forks > 0;
+        bool threads_alone = init->plan.ask_forks == PLAN_ASK_THREADS;
+
         init->fork_listener = -1;
-        if (init->plan.network != PLAN_NETWORK_ASKED)
-                return 0;
-        init->fork_listener = seccomp_ask_about_network(init->plan.ask_forks > 0,
-                                                        init->plan.ask_forks == PLAN_ASK_THREADS);
-        return init->fork_listener < 0 ? -1 : 0;
+        if (init->plan.network == PLAN_NETWORK_ASKED) {
+                init->fork_listener = seccomp_ask_about_network(forks, threads_alone);
+                return init->fork_listener < 0 ? -1 : 0;
+        }
+        /* What it tries to reach is worth telling, but nothing depends on it: a supervisor around
+         * us may be asked already, and a process has one. */
+        if (init->plan.kind == PLAN_CONTAINER && init->plan.network != PLAN_NETWORK_HOST)
+                init->fork_listener = seccomp_note_attempts(forks, threads_alone);
+        return 0;
 }
 
 static int apply_filter(struct init *init)

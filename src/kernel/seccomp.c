@@ -65,6 +65,16 @@ int seccomp_ask_about_network(bool forks_too, bool threads_alone)
                        : install_listener(filter_network_forks, ARRAY_SIZE(filter_network_forks));
 }
 
+int seccomp_note_attempts(bool forks_too, bool threads_alone)
+{
+        if (!forks_too)
+                return install_listener(filter_attempts, ARRAY_SIZE(filter_attempts));
+        return threads_alone
+                       ? install_listener(filter_attempts_threads,
+                                          ARRAY_SIZE(filter_attempts_threads))
+                       : install_listener(filter_attempts_forks, ARRAY_SIZE(filter_attempts_forks));
+}
+
 bool seccomp_has_listener(void)
 {
         static const struct sock_filter allow[] = { { 0x06, 0, 0, SECCOMP_RET_ALLOW } };
@@ -74,22 +84,6 @@ bool seccomp_has_listener(void)
         if (fd >= 0)
                 (void)close(fd);
         return refused;
-}
-
-bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context)
-{
-        struct seccomp_notif question = { 0 };
-        struct seccomp_notif_resp answer = { 0 };
-
-        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &question) < 0)
-                return errno == EINTR || errno == ENOENT; /* the asker was killed meanwhile */
-        answer.id = question.id;
-        if (may_go_on(context))
-                answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* its arguments are no secret to
-                                                                    race for */
-        else
-                answer.error = -EAGAIN;
-        return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 || errno == ENOENT;
 }
 
 bool seccomp_is_active(void)

@@ -22,12 +22,12 @@ int seccomp_ask_about_forks(bool threads_alone);
  * processes as above: a process can have one such descriptor alone. What a socket could be made to
  * do beside them is refused. */
 int seccomp_ask_about_network(bool forks_too, bool threads_alone);
+/* The same for connect and sends to an address, by a guest whose namespace refuses them: whoever
+ * hears of it lets them go on. */
+int seccomp_note_attempts(bool forks_too, bool threads_alone);
 /* Whether there is such a descriptor: the kernel refuses a second one. Where there is none, a
  * filter that does nothing is left behind. */
 bool seccomp_has_listener(void);
-/* Receives one question of such a descriptor and answers it: go on, or refuse with EAGAIN. False
- * where there is none any more. */
-bool seccomp_answer_fork(int listener, bool (*may_go_on)(void *context), void *context);
 /* Whether a filter is in force for the calling process. */
 bool seccomp_is_active(void);
 /* Whether this kernel takes filters at all; installs nothing. */

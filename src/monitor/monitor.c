@@ -4,13 +4,15 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/turn.h"
-#include "kernel/seccomp.h"
+#include "kernel/notify.h"
+#include "network/attempts.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -264,6 +266,30 @@ static void hear_group(struct watch *watch)
                 watch_end(watch, OUTCOME_MEMORY_LIMIT, false);
 }
 
+/* A call of the program's that waits: one more process, or something to reach where nothing can be
+ * reached. False where nobody is left who could make one. */
+static bool hear_call(struct watch *watch)
+{
+        const struct monitor_order *order = watch->order;
+        int listener = watch->run->fork_fd;
+        char what[ATTEMPT_MAX];
+        struct notify_call call;
+        int r = notify_receive(listener, &call);
+
+        if (r <= 0)
+                return r == 0;
+        if (call.number == SYS_connect || call.number == SYS_sendto) {
+                if (order->no_network &&
+                    attempt_describe(listener, &call, order->has_loopback, what))
+                        result_add_violation(watch->result, "network", what, order->no_network, 1);
+        } else if (!sample_may_fork(watch)) {
+                (void)notify_answer(listener, call.id, EAGAIN); /* or it was killed meanwhile */
+                return true;
+        }
+        (void)notify_go_on(listener, call.id); /* likewise; its arguments are no secret */
+        return true;
+}
+
 static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
 {
         if (slots[SLOT_SOCKET].revents)
@@ -276,12 +302,8 @@ static void serve(struct watch *watch, const struct pollfd slots[SLOT_COUNT])
                 hear_turn(watch);
         if (slots[SLOT_INPUT].revents)
                 streams_feed_input(watch);
-        if (slots[SLOT_FORK].revents &&
-            (!(slots[SLOT_FORK].revents & POLLIN) ||
-             !seccomp_answer_fork(watch->run->fork_fd, sample_may_fork, watch))) {
-                fd_close(watch->run->fork_fd);
-                watch->run->fork_fd = -1;
-        }
+        if (slots[SLOT_FORK].revents && !hear_call(watch))
+                fd_close(fd_take(&watch->run->fork_fd));
         if (slots[SLOT_NETWORK].revents)
                 hear_network(watch);
         if (slots[SLOT_GROUP].revents & (POLLPRI | POLLIN))

@@ -82,12 +82,14 @@ struct monitor_order {
         const int *counted_fds; /* directories of the host that the guest can write: borrowed */
         size_t counted_count;
         struct monitor_space counted_before; /* what they held before the run */
-        bool counts_workspace; /* the run's own workspace is the host's too, and new */
-        bool is_elsewhere;     /* its processes are a container engine's: none to be summed */
-        uint64_t started_ns;   /* when the step began */
-        uint64_t setup_ms;     /* the program must be executed within; 0: the default */
-        const char *proc_root; /* local runs: "/proc" */
-        struct agent *network; /* who makes the connections; borrowed; or NULL */
+        bool counts_workspace;  /* the run's own workspace is the host's too, and new */
+        bool is_elsewhere;      /* its processes are a container engine's: none to be summed */
+        uint64_t started_ns;    /* when the step began */
+        uint64_t setup_ms;      /* the program must be executed within; 0: the default */
+        const char *proc_root;  /* local runs: "/proc" */
+        const char *no_network; /* why nothing can be reached, for a result; or NULL */
+        bool has_loopback;      /* but for itself */
+        struct agent *network;  /* who makes the connections; borrowed; or NULL */
         struct monitor_listener listener;
         uint64_t interval_ms;      /* between two calls of its `usage` */
         const bool *wants_details; /* whether those have I/O and network: borrowed, or NULL */

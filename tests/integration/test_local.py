@@ -39,6 +39,12 @@ def test_what_was_not_contained_is_said(local):
     assert {name for name in CONTAINED if states.get(name) == "missing"}
 
 
+def test_the_bounding_set_is_told_as_it_is(sandbox, local):
+    result = local("print(open('/proc/self/status').read().split('CapBnd:')[1].split()[0])")
+    told = next(p for p in result["protections"] if p["name"] == "capabilities")
+    assert ("bounding set" in (told["detail"] or "")) == (int(result["stdout"], 16) != 0), (told, result["stdout"])
+
+
 def test_exit_codes_come_back(local):
     assert local("raise SystemExit(9)")["_exit"] == 9
 

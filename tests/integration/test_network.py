@@ -865,3 +865,47 @@ def test_socket_used_once_more_is_counted_once_more(world, sandbox):
         """, "--allow", GOOD)
     metrics = result["metrics"]
     assert (metrics["net_connections"], metrics["net_rx_bytes"], metrics["net_tx_bytes"]) == (4, 3000, 3000)
+
+
+# ---- where nothing can be reached ----
+
+CLOSED = """
+def reach(address, family=socket.AF_INET, kind=socket.SOCK_STREAM):
+    with socket.socket(family, kind) as s:
+        return attempt(lambda: s.sendto(b"x", address) if kind == socket.SOCK_DGRAM else s.connect(address))
+for _ in range(2):
+    assert isinstance(reach(("203.0.113.10", 443)), str)
+assert isinstance(reach(("2001:db8:2::10", 5), socket.AF_INET6), str)
+assert isinstance(reach(("203.0.113.10", 9), kind=socket.SOCK_DGRAM), str)
+assert attempt(lambda: socket.getaddrinfo("good.example", 80)) == socket.EAI_AGAIN
+print(reach(("127.0.0.1", 80)))
+with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+    server.bind("/tmp/socket"); server.listen(); client.connect("/tmp/socket")
+"""
+
+
+@pytest.mark.parametrize("mode, loopback", [("none", "EACCES"), ("localhost", "ECONNREFUSED")])
+def test_attempts_without_a_network_are_told(sandbox, mode, loopback):
+    result = sandbox.run_json("--network", mode, "-l", "python", "-c", PRELUDE + CLOSED)
+    assert (result["status"], result["stdout"]) == ("ok", loopback + "\n"), result
+    names = result["violations"].pop(3)
+    assert (names["what"], names["why"]) == ("resolve a name", f"network is {mode}") and names["count"] > 0
+    assert [(v["kind"], v["what"], v["why"], v["count"]) for v in result["violations"]] == [
+        ("network", f"connect {GOOD}:443", f"network is {mode}", 2),
+        ("network", f"connect [{GOOD6}]:5", f"network is {mode}", 1),
+        ("network", f"send udp {GOOD}:9", f"network is {mode}", 1),
+    ] + ([("network", "connect 127.0.0.1:80", "network is none", 1)] if mode == "none" else [])
+
+
+def test_many_attempts_at_once_are_all_told(sandbox):
+    """Each waits for an answer, and none is lost."""
+    result = sandbox.run_json("-l", "python", "-c", PRELUDE + """
+import threading
+def work():
+    for _ in range(100): attempt(lambda: socket.socket().connect(("203.0.113.10", 80)))
+threads = [threading.Thread(target=work) for _ in range(10)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""")
+    assert result["status"] == "ok", result
+    assert [(v["what"], v["count"]) for v in result["violations"]] == [(f"connect {GOOD}:80", 1000)]

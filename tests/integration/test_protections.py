@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import time
 
@@ -99,6 +100,15 @@ def test_two_runs_of_root_never_share_a_user(sandbox, guest):
 @pytest.mark.parametrize("name", ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
 def test_no_capability_is_in_any_set(guest, name):
     assert int(guest.status(name)[0], 16) == 0
+
+
+def test_a_lower_limit_of_the_callers_own_is_told(sandbox):
+    if sandbox.is_root:
+        pytest.skip("root raises it")
+    result = sandbox.run_json("-l", "shell", "-c", "ulimit -n",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    told = next(p for p in result["protections"] if p["name"] == "open_files")
+    assert result["stdout"] == "64\n" and told["state"] == "enforced" and told["detail"].startswith("64, "), told
 
 
 def test_no_new_privileges_can_be_had(guest):

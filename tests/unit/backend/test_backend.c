@@ -53,6 +53,10 @@ static void remedies_go_by_reason_and_by_who_asks(void **state)
         } all[] = {
                 { STAGE_NAMESPACES, ENOSYS, true, "5.12" },
                 { STAGE_NAMESPACES, ENOSPC, false, "max_user_namespaces" },
+                { STAGE_NAMESPACES, ENOSPC, false, "max_mnt_namespaces" },
+                { STAGE_NETWORK, ENOSPC, true, "max_net_namespaces" },
+                { STAGE_GROUP_NAMESPACE, ENOSPC, false, "max_cgroup_namespaces" },
+                { STAGE_GUEST_NAMESPACE, ENOSPC, true, "max_user_namespaces" },
                 { STAGE_NAMESPACES, EAGAIN, true, "ulimit -u" },
                 { STAGE_NAMESPACES, EPERM, true, "--privileged" },
                 { STAGE_NAMESPACES, EPERM, false, "unprivileged_userns_clone" },
