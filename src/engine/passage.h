@@ -159,8 +159,8 @@ void passage_listen(struct passage *passage, const struct step_order *order,
 void record_begin(struct passage *passage);
 /* Files that the run made, while its workspace is there. */
 void record_files(struct passage *passage, int workspace_fd);
-/* Whether outputs that go straight to the caller are kept all the same. */
-bool record_keeps_outputs(const struct passage *passage);
+/* How many bytes of each output that goes straight to the caller are kept all the same. */
+uint64_t record_keeps_passed(const struct passage *passage);
 void record_end(struct passage *passage);
 /* What a turn came to becomes the result of the passage. */
 int record_turn(struct passage *passage, const struct engine_turn *turn, struct error *err);

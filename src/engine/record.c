@@ -5,7 +5,10 @@
 #include "base/str.h"
 
 static const uint64_t file_bytes_max = UINT64_C(64) << 20; /* of all files of a run */
-enum { FILES_MAX = 1000 };
+enum {
+        FILES_MAX = 1000,
+        PASSED_BYTES_MAX = 1 << 20 /* of each output that goes straight to the caller */
+};
 
 static void fail(const struct passage *passage, const struct error *err)
 {
@@ -44,11 +47,17 @@ static bool keeps_artifacts(const struct passage *passage)
                 (store == STORE_ON_ERROR && passage->result->run.outcome != OUTCOME_OK));
 }
 
-/* Whether a run will fail is not known while it writes: for 'on_error' every run would pay. */
-bool record_keeps_outputs(const struct passage *passage)
+/* Whether a run will fail is not known while it writes: for 'on_error' every run pays, so that less
+ * is kept than with 'always'. */
+uint64_t record_keeps_passed(const struct passage *passage)
 {
-        return passage->is_recorded && passage->policy.store_code == STORE_ALWAYS &&
-               passage->order->request->turn_fd < 0;
+        static const uint64_t bytes[] = {
+                [STORE_NEVER] = 0, [STORE_ON_ERROR] = PASSED_BYTES_MAX, [STORE_ALWAYS] = UINT64_MAX
+        };
+
+        return passage->is_recorded && passage->order->request->turn_fd < 0
+                       ? bytes[passage->policy.store_code]
+                       : 0;
 }
 
 static void copy_files(const struct strlist *paths, int workspace_fd, int folder, uint64_t *left)
@@ -96,9 +105,24 @@ static int keep_artifacts(struct passage *passage, const struct history_entry *e
                                         err);
 }
 
+/* Before the artifacts are written: those of an output that was kept in part say so. */
+static void mark_part(struct result_stream *stream)
+{
+        stream->is_part = stream->passed_through && stream->kept.length < stream->bytes;
+}
+
+/* What went straight to the caller is not in the result as well. */
+static void forget_passed(struct result_stream *stream)
+{
+        stream->is_part = false;
+        if (stream->passed_through)
+                strbuf_done(&stream->kept);
+}
+
 void record_end(struct passage *passage)
 {
         struct history *history = &passage->history;
+        struct result_step *run = &passage->result->run;
         char path[HISTORY_PATH_MAX] = "";
         struct history_entry entry = {
                 .result = passage->result,
@@ -114,11 +138,15 @@ void record_end(struct passage *passage)
         if (history_hash_code(history, passage->code, entry.code_hash, &entry.code_bytes) < 0)
                 entry.code_hash[0] = '\0';
         if (keeps_artifacts(passage)) {
+                mark_part(&run->out);
+                mark_part(&run->err);
                 if (keep_artifacts(passage, &entry, path, &err) < 0)
                         fail_artifacts(passage, &err);
                 else
                         entry.artifacts = path;
         }
+        forget_passed(&run->out);
+        forget_passed(&run->err);
         if (history_record(history, &entry, &err) < 0) {
                 history_count_lost(history);
                 fail(passage, &err);

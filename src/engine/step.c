@@ -131,7 +131,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 .output_caps = { 0, limits->stdout_bytes, limits->stderr_bytes },
                 .output_kill = running && request->output_kill,
                 .keep_output = true,
-                .keep_passed = running && record_keeps_outputs(passage),
+                .keep_passed = running ? record_keeps_passed(passage) : 0,
                 .output_fds = { -1, running ? request->output_fds[1] : -1,
                                 running ? request->output_fds[2] : -1 },
                 .stdin_data = running ? request->stdin_data : NULL,

@@ -144,16 +144,39 @@ static void add_value(struct strbuf *out, const json_t *value)
         free(text); /* jansson's own allocation */
 }
 
-/* What was written to a terminal or file as it came was not kept, and cannot be compared. */
+static bool is_output(const char *key)
+{
+        return strcmp(key, "stdout") == 0 || strcmp(key, "stderr") == 0;
+}
+
+/* What was written to a terminal or file as it came may not have been kept, and cannot be compared
+ * then. */
 static bool is_comparable(const json_t *before, const char *key)
 {
         char count[32];
 
         (void)snprintf(count, sizeof(count), "%s_bytes", key);
-        if (strcmp(key, "stdout") != 0 && strcmp(key, "stderr") != 0)
-                return true;
-        return json_string_length(json_object_get(before, key)) > 0 ||
+        return !is_output(key) || json_string_length(json_object_get(before, key)) > 0 ||
                json_integer_value(json_object_get(before, count)) == 0;
+}
+
+/* Whether an output begins with the part of it that was kept. */
+static bool begins_alike(const json_t *before, const json_t *after, const char *key)
+{
+        const char *encoding = json_string_value(json_object_get(before, "encoding"));
+        const json_t *one = json_object_get(before, key), *other = json_object_get(after, key);
+        size_t length = json_string_length(one);
+        char flag[32];
+
+        (void)snprintf(flag, sizeof(flag), "%s_truncated", key);
+        if (!is_output(key) || !json_is_true(json_object_get(before, flag)) || !encoding ||
+            !json_equal(json_object_get(before, "encoding"), json_object_get(after, "encoding")))
+                return false;
+        /* The last letters of base64 depend on what follows. */
+        if (strcmp(encoding, "base64") == 0 && length >= 4)
+                length -= 4;
+        return json_string_length(other) >= length &&
+               memcmp(json_string_value(one), json_string_value(other), length) == 0;
 }
 
 /* Whether something differs; `ret_missing` counts what could not be compared, which is told. */
@@ -174,6 +197,12 @@ static bool add_differences(struct strbuf *out, const json_t *before, const json
                 }
                 if (json_equal(one, other))
                         continue;
+                if (begins_alike(before, after, compared[i].key)) {
+                        strbuf_addf(out, "%s was kept in part: the rest could not be compared\n",
+                                    compared[i].title);
+                        (*ret_missing)++;
+                        continue;
+                }
                 differs = true;
                 strbuf_addf(out, "%s: ", compared[i].title);
                 add_value(out, one);

@@ -340,6 +340,7 @@ static void release_sigpipe(const sigset_t *before, bool was_pending)
 
 static void loop(struct watch *watch)
 {
+        streams_begin(watch);
         while (!run_is_over(watch->run) || !streams_are_done(watch)) {
                 struct pollfd slots[SLOT_COUNT];
                 struct timespec buffer;

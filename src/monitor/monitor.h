@@ -71,8 +71,10 @@ struct monitor_order {
         uint64_t disk_bytes;
         uint64_t output_caps[3]; /* [1], [2] */
         bool output_kill;
-        bool keep_output;  /* in the result; else only heard or passed on */
-        bool keep_passed;  /* also what is passed on, which is then read and written, not spliced */
+        bool keep_output; /* in the result; else only heard or passed on */
+        /* How much of what is passed on is kept too, of each stream: so much is read and written,
+         * what follows is spliced. */
+        uint64_t keep_passed;
         int output_fds[3]; /* [1], [2]: descriptors to pass on to, or -1 */
         const char *stdin_data;
         size_t stdin_length;

@@ -57,6 +57,24 @@ static void overflow(struct watch *watch, int stream)
                 watch_end(watch, OUTCOME_OUTPUT_LIMIT, false);
 }
 
+/* Bytes of what comes next that are kept where they are passed on as well. */
+static uint64_t passed_room(struct watch *watch, int stream)
+{
+        size_t length = kept_stream(watch, stream)->kept.length;
+
+        return length < watch->order->keep_passed ? watch->order->keep_passed - length : 0;
+}
+
+static void keep(struct watch *watch, int stream, const char *data, size_t length)
+{
+        uint64_t room =
+                watch->order->output_fds[stream] < 0 ? UINT64_MAX : passed_room(watch, stream);
+
+        if (watch->order->keep_output)
+                strbuf_add(&kept_stream(watch, stream)->kept, data,
+                           length < room ? length : (size_t)room);
+}
+
 /* Reads and uses one chunk. 1: go on, 0: nothing there now, -1: the stream has ended. */
 static int take_by_reading(struct watch *watch, int stream, int target)
 {
@@ -80,8 +98,7 @@ static int take_by_reading(struct watch *watch, int stream, int target)
                 return 1;
         if (target >= 0 && !watch->output_failed && fd_write_all(target, chunk, use) < 0)
                 fail_output(watch, stream);
-        if (watch->order->keep_output && (target < 0 || watch->order->keep_passed))
-                strbuf_add(&kept->kept, chunk, use);
+        keep(watch, stream, chunk, use);
         if (watch->order->listener.output)
                 watch->order->listener.output(watch->order->listener.context, stream, chunk, use);
         return 1;
@@ -131,6 +148,13 @@ static void grow_pipe(struct watch *watch, int stream)
         }
 }
 
+void streams_begin(struct watch *watch)
+{
+        for (int stream = 1; stream <= 2; stream++)
+                watch->output_is_file[stream] =
+                        lseek(watch->order->output_fds[stream], 0, SEEK_CUR) >= 0;
+}
+
 void streams_take_output(struct watch *watch, int stream)
 {
         int target = watch->order->output_fds[stream];
@@ -142,14 +166,11 @@ void streams_take_output(struct watch *watch, int stream)
 
                 if (passes && !target_is_writable(watch, stream, target))
                         return;
-                if (passes && !watch->output_unspliceable[stream]) {
-                        r = watch->order->keep_passed ? -2
-                                                      : take_by_splicing(watch, stream, target);
+                if (passes && !watch->output_unspliceable[stream] &&
+                    passed_room(watch, stream) == 0) {
+                        r = take_by_splicing(watch, stream, target);
                         if (r == -2) {
-                                off_t position = lseek(target, 0, SEEK_CUR);
-
                                 watch->output_unspliceable[stream] = true;
-                                watch->output_is_file[stream] = position >= 0;
                                 continue;
                         }
                 } else {

@@ -76,6 +76,7 @@ static inline uint64_t watch_less(uint64_t all, uint64_t before)
 void watch_end(struct watch *watch, enum outcome verdict, bool gracefully);
 
 /* streams.c */
+void streams_begin(struct watch *watch);
 void streams_feed_input(struct watch *watch);
 /* Moves what a stream has; closes it at its end. */
 void streams_take_output(struct watch *watch, int stream);

@@ -27,7 +27,8 @@ struct result_stream {
         struct strbuf kept; /* up to the cap */
         uint64_t bytes;     /* all that was written, dropped ones included */
         bool truncated;
-        bool passed_through; /* went to the caller's descriptor; nothing is kept */
+        bool passed_through; /* went to the caller's descriptor: kept for the artifacts alone */
+        bool is_part;        /* of what was passed, the artifacts have but the beginning */
 };
 
 enum protection_state { STATE_NOT_ASKED, STATE_ENFORCED, STATE_MISSING };

@@ -76,13 +76,18 @@ static json_t *signal_or_null(const struct result_step *step)
 
 /* ---- output ---- */
 
+static bool is_cut(const struct result_stream *stream)
+{
+        return stream->truncated || stream->is_part;
+}
+
 /* The length of the text to show: a cap may have cut the last character. */
 static size_t text_length(const struct result_stream *stream)
 {
         if (!stream->kept.data)
                 return 0;
-        return stream->truncated ? str_utf8_complete(stream->kept.data, stream->kept.length)
-                                 : stream->kept.length;
+        return is_cut(stream) ? str_utf8_complete(stream->kept.data, stream->kept.length)
+                              : stream->kept.length;
 }
 
 /* How many bytes the text takes between its quotes. */
@@ -128,8 +133,8 @@ static bool put_streams(struct builder *b, const struct result_step *step)
 
         put(b, "stdout", stream_value(&step->out, as_text));
         put(b, "stderr", stream_value(&step->err, as_text));
-        put(b, "stdout_truncated", json_boolean(step->out.truncated));
-        put(b, "stderr_truncated", json_boolean(step->err.truncated));
+        put(b, "stdout_truncated", json_boolean(is_cut(&step->out)));
+        put(b, "stderr_truncated", json_boolean(is_cut(&step->err)));
         return as_text;
 }
 

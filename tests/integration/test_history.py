@@ -378,9 +378,28 @@ def test_rerun_says_what_differs(sandbox, history, state):
     assert outcome.exit_code == 1 and b"stdout: " in outcome.stdout and b" -> " in outcome.stdout, outcome
 
 
+@pytest.mark.parametrize("filling", ["'x'", r"'\0'"], ids=["text", "base64"])
+def test_rerun_compares_the_part_that_was_kept(sandbox, history, state, filling):
+    """What differs lies behind the first MiB, which is kept of what went straight to the caller."""
+    sandbox.run("-q", "--output-limit", "8M", "-l", "python", "-c",
+                f"import random; print({filling} * 2000000, random.random()); raise SystemExit(1)",
+                env={"SANDBOX_STATE_DIR": str(state)})
+    outcome = history("rerun", "last")
+    assert outcome.exit_code == 0, outcome
+    assert b"stdout was kept in part: the rest could not be compared\nnothing else differs" in outcome.stdout
+    sandbox.run("-q", "--output-limit", "8M", "-l", "python", "-c",
+                f"import random; print(random.random(), {filling} * 2000000); raise SystemExit(1)",
+                env={"SANDBOX_STATE_DIR": str(state)})
+    outcome = history("rerun", "last")
+    assert outcome.exit_code == 1 and b"stdout: " in outcome.stdout, outcome
+
+
 def test_rerun_says_what_it_could_not_compare(sandbox, history, state):
+    """Earlier versions kept nothing of what went straight to the caller."""
     sandbox.run("-q", "-l", "python", "-c", "import random; print(random.random()); raise SystemExit(1)",
                 env={"SANDBOX_STATE_DIR": str(state)})
+    kept, = (state / "executions").glob("*/*/result.json")
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "stdout": ""}))
     outcome = history("rerun", "last")
     assert outcome.exit_code == 0 and b"stdout was not kept: it could not be compared\nnothing else differs" in outcome.stdout
     assert b"stderr was" not in outcome.stdout, outcome

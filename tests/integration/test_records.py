@@ -180,6 +180,39 @@ def test_outputs_that_go_straight_to_the_caller_are_kept_too(sandbox, state, pla
     assert (folder / "stderr").read_bytes() == err.split(b"\n")[0] + b"\n" == b"err\n"
 
 
+@pytest.mark.parametrize("to_file", [False, True])
+def test_of_a_failed_run_the_beginning_of_what_went_straight_to_the_caller_is_kept(sandbox, state, place, to_file):
+    """More than is kept, of bytes that show where one went missing or came twice."""
+    options = {"stdout": open(place / "out", "wb")} if to_file else {}
+    code = "seq 400000; seq 3 >&2; exit 3"
+    process = sandbox.start("run", "--output-limit", "8M", "-l", "shell", "-c", code,
+                            env={"SANDBOX_STATE_DIR": str(state)}, **options)
+    out, err = process.communicate()
+    out = (place / "out").read_bytes() if to_file else out
+    assert out == b"".join(b"%d\n" % number for number in range(1, 400001)) and len(out) > 2 << 20
+    assert (process.returncode, err) == (3, b"1\n2\n3\n")
+    folder, = folders(state)
+    assert (folder / "stdout").read_bytes() == out[:1 << 20] and (folder / "stderr").read_bytes() == err
+    kept = json.loads((folder / "result.json").read_text())
+    assert (kept["stdout_truncated"], kept["stderr_truncated"]) == (True, False)
+    assert (kept["stdout_bytes"], kept["stderr_bytes"]) == (len(out), len(err))
+    assert journal.records(state)[0]["metrics"]["stdout_truncated"] is False  # the limit of output cut nothing
+
+
+def test_what_is_kept_of_a_failed_run_is_told_once(sandbox, state):
+    """An error that the sandbox could make a sentence of is still the program's to tell."""
+    process = sandbox.start("run", "-l", "python", "-c", "x = = 1", env={"SANDBOX_STATE_DIR": str(state)})
+    out, err = process.communicate()
+    folder, = folders(state)
+    assert (out, process.returncode) == (b"", 1)
+    assert err.count(b"SyntaxError") == 1 and (folder / "stderr").read_bytes() == err
+
+
+def test_of_a_run_that_went_well_nothing_that_was_passed_on_is_kept(sandbox, state):
+    process = sandbox.start("run", "-l", "shell", "-c", "echo out", env={"SANDBOX_STATE_DIR": str(state)})
+    assert process.communicate()[0] == b"out\n" and not folders(state)
+
+
 def test_links_that_the_guest_made_lead_nowhere(run, state):
     run("ln -s /etc/passwd link; echo x > real", env={"SANDBOX_STORE_CODE": "always"})
     folder, = folders(state)
