@@ -3,7 +3,8 @@
 
     DOCKER_HOST=unix:///var/run/docker.sock bench/engines/ratio.py IMAGE [ROUNDS]
 
-Both run `true` in turn, round after round; the medians and their ratio are printed. The image needs a shell.
+Both run `true` in turn, round after round, each when the engine has removed what was before; the medians and their
+ratio are printed. The image needs a shell.
 """
 
 import os
@@ -15,6 +16,10 @@ import sys
 import time
 
 SANDBOX = pathlib.Path(__file__).resolve().parents[2] / "build/src/cli/sandbox"
+
+
+def is_busy(env):
+    return subprocess.run(["docker", "ps", "-aq"], env=env, stdout=subprocess.PIPE, check=True).stdout != b""
 
 
 def main():
@@ -32,6 +37,8 @@ def main():
             begin = time.monotonic()
             subprocess.run(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             samples[name].append(time.monotonic() - begin)
+            while is_busy(env):
+                pass
     medians = {name: statistics.median(times) for name, times in samples.items()}
     for name, median in medians.items():
         print(f"{name:12} {median * 1000:8.1f} ms")

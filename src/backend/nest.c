@@ -79,7 +79,7 @@ int nest_hatch(const struct backend *backend, struct nest *nest, const struct pa
         int r;
 
         run_init(run);
-        run->kill_signal = SIGKILL;
+        run->kill_signal = backend == &backend_docker ? SIGINT : SIGKILL;
         run->nest = nest;
         run->group = nest->run.group;
         run->own_processes = 2; /* the nest and the keeper */

@@ -65,7 +65,8 @@ int nest_place(const struct backend *backend, struct nest *nest, struct plan *pl
 
 bool nest_guest_lives(const struct nest *nest)
 {
-        struct pollfd socket = { .fd = nest->guest->socket, .events = POLLIN };
+        const struct run *waiting = nest->guest ? nest->guest : &nest->run;
+        struct pollfd socket = { .fd = waiting->socket, .events = POLLIN };
 
         return poll(&socket, 1, 0) == 0; /* there is nothing that it would say */
 }

@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Nobody's on any host, and within what a rootless engine maps. */
 enum { CONTAINER_USER = 65533 };
@@ -33,6 +34,7 @@ void docker_order_done(struct docker_order *order);
 struct container {
         char id[80]; /* "" while there is none */
         bool is_started;
+        bool is_old; /* it was made before the run that it is for */
 };
 
 /* Makes it; it waits for an order once started. */
@@ -54,7 +56,8 @@ int container_remove(struct daemon *daemon, struct container *container, struct 
 int tools_name(const struct docker_order *order, char ret_name[64], struct error *err);
 int tools_fill(struct daemon *daemon, const struct docker_order *order, struct error *err);
 
-/* inspect.c: which protections the engine says are in force, as PROTECTION_* bits. */
+/* inspect.c: which protections the engine says are in force, as PROTECTION_* bits. An old one that
+ * is no longer what a new one would be is an error. */
 int inspect_container(struct daemon *daemon, const struct container *container,
                       const struct docker_order *order, const struct plan *plan, uint64_t *ret_seen,
                       struct error *err);
@@ -62,5 +65,9 @@ int inspect_container(struct daemon *daemon, const struct container *container,
 /* sweep.c: the labels of what is ours, and the removal of what dead owners left. */
 json_t *sweep_labels(void);
 int sweep_leftovers(struct daemon *daemon, unsigned *ret_count, struct error *err);
+/* The same by a process beside this one, which ends with it: nobody waits for what is not theirs.
+ * Its number, for sweep_end(), or -1. */
+pid_t sweep_beside(const struct daemon *daemon, const struct docker_order *order);
+void sweep_end(pid_t pid, bool at_once);
 
 #endif

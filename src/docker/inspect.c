@@ -259,6 +259,41 @@ static int sees_disk(struct daemon *daemon, const struct view *view, const json_
         return 0;
 }
 
+static int stale(const char *why, struct error *err)
+{
+        return error_set(err, SBX_EUNAVAILABLE, "a container that waited %s", why);
+}
+
+/* Whether one that was made earlier is what a new one would be: of the image that bears the name
+ * now, running, with nobody else in it. */
+static int check_old(struct daemon *daemon, const struct docker_order *order, const json_t *json,
+                     struct error *err)
+{
+        static const char proper[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
+        const json_t *state = json_object_get(json, "State");
+        const char *made_of = json_string_value(json_object_get(json, "Image")), *named;
+        json_t *image = NULL;
+        char path[256];
+        int r;
+
+        if (!json_is_true(json_object_get(state, "Running")) ||
+            json_is_true(json_object_get(state, "Paused")))
+                return stale("has ended", err);
+        if (json_array_size(json_object_get(json, "ExecIDs")) > 0)
+                return stale("was entered by others", err);
+        if (order->image[strspn(order->image, proper)] ||
+            snprintf(path, sizeof(path), "/images/%s/json", order->image) >= (int)sizeof(path))
+                return stale("has an image of a strange name", err);
+        r = daemon_call(daemon, "GET", path, NULL, &image, NULL, err);
+        if (r < 0)
+                return r;
+        named = json_string_value(json_object_get(image, "Id"));
+        r = made_of && named && strcmp(made_of, named) == 0 ? 0 : stale("is of an old image", err);
+        json_decref(image);
+        return r;
+}
+
 int inspect_container(struct daemon *daemon, const struct container *container,
                       const struct docker_order *order, const struct plan *plan, uint64_t *ret_seen,
                       struct error *err)
@@ -273,13 +308,16 @@ int inspect_container(struct daemon *daemon, const struct container *container,
         r = daemon_call(daemon, "GET", path, NULL, &json, NULL, err);
         if (r < 0)
                 return r;
+        if (container->is_old)
+                r = check_old(daemon, order, json, err);
         view.config = json_object_get(json, "Config");
         view.host = json_object_get(json, "HostConfig");
         *ret_seen = 0;
         for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
                 if (view.config && view.host && looks[i].is_seen(&view))
                         *ret_seen |= UINT64_C(1) << looks[i].protection;
-        r = sees_disk(daemon, &view, json_object_get(json, "Mounts"), &has_disk, err);
+        if (r == 0)
+                r = sees_disk(daemon, &view, json_object_get(json, "Mounts"), &has_disk, err);
         if (has_disk)
                 *ret_seen |= PROTECTION_BIT(DISK);
         json_decref(json);

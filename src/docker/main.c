@@ -15,28 +15,39 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+bool docker_run_take(struct docker_run *run, const int *fds, size_t count, uint64_t plan_length)
+{
+        size_t size = plan_arena_size(plan_length);
+        void *bytes, *arena;
+
+        if (count < ORDER_FIXED_FDS || plan_length == 0 || plan_length > PLAN_BYTES_MAX)
+                return false;
+        /* Both stay for as long as this process: the plan borrows from them. */
+        bytes = mmap(NULL, plan_length, PROT_READ, MAP_PRIVATE, fds[0], 0);
+        arena = mem_alloc(size);
+        if (bytes == MAP_FAILED || !arena ||
+            plan_decode(bytes, plan_length, arena, size, &run->plan))
+                return false;
+        fd_close(fds[0]);
+        streams_take(&run->streams, fds + 1);
+        run->file_count = 0;
+        for (size_t i = ORDER_FIXED_FDS; i < count; i++)
+                run->file_fds[run->file_count++] = fds[i];
+        return docker_order_read(run->plan.docker, &run->order, NULL) == 0;
+}
+
 static void receive_order(struct docker_run *run)
 {
         int fds[ORDER_FDS_MAX];
         struct order order;
         size_t count = 0;
-        void *bytes, *arena;
 
+        streams_init(&run->streams);
         if (message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX, &count) <=
                     0 ||
-            order.magic != ORDER_MAGIC || count != order.fd_count || count < ORDER_FIXED_FDS ||
-            order.plan_length == 0 || order.plan_length > PLAN_BYTES_MAX)
+            order.magic != ORDER_MAGIC || count != order.fd_count ||
+            !docker_run_take(run, fds, count, order.plan_length))
                 _exit(1);
-        bytes = mmap(NULL, order.plan_length, PROT_READ, MAP_PRIVATE, fds[0], 0);
-        arena = mem_alloc(plan_arena_size(order.plan_length));
-        if (bytes == MAP_FAILED || !arena ||
-            plan_decode(bytes, order.plan_length, arena, plan_arena_size(order.plan_length),
-                        &run->plan))
-                _exit(1);
-        fd_close(fds[0]);
-        streams_init(&run->streams, fds + 1);
-        for (size_t i = ORDER_FIXED_FDS; i < count; i++)
-                run->file_fds[run->file_count++] = fds[i];
 }
 
 static void settle_signals(struct docker_run *run)
@@ -60,7 +71,6 @@ static void settle_signals(struct docker_run *run)
 int main(int argc, char **argv)
 {
         static struct docker_run run;
-        struct error err = { 0 };
 
         /* The supervisor starts it without a word, but for one that is for sandbox-init. */
         if (argc > 1 && (strcmp(argv[1], "images") == 0 || strcmp(argv[1], "doctor") == 0))
@@ -71,8 +81,7 @@ int main(int argc, char **argv)
         (void)setsid();
         settle_signals(&run);
         receive_order(&run);
-        if (docker_order_read(run.plan.docker, &run.order, &err) < 0 ||
-            curl_global_init(*run.order.cert_path ? CURL_GLOBAL_DEFAULT : CURL_GLOBAL_NOTHING) != 0)
+        if (curl_global_init(*run.order.cert_path ? CURL_GLOBAL_DEFAULT : CURL_GLOBAL_NOTHING) != 0)
                 return 1;
         docker_run(&run);
         docker_order_done(&run.order);

@@ -3,52 +3,30 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/message.h"
 #include "base/protection.h"
-#include "base/tree.h"
-#include "kernel/sys.h"
 
 #include "seccomp_profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { END_MS = 3000 }; /* what is told to end has so long; then the container is killed */
 
-static void report(struct docker_run *run, enum report_kind kind, const int *fds, int count)
-{
-        run->report.magic = REPORT_MAGIC;
-        run->report.kind = kind;
-        run->report.at_ns = clock_now_ns();
-        (void)message_send(HELPER_SOCKET, &run->report, sizeof(run->report), fds, (size_t)count);
-}
-
-/* The supervisor turns it into its error again. */
-static void report_error(struct docker_run *run, const struct error *err)
-{
-        run->report.stage = STAGE_DOCKER;
-        run->report.sys_errno = -err->code;
-        (void)snprintf(run->report.detail, sizeof(run->report.detail), "%.199s", err->message);
-        (void)snprintf(run->report.hint, sizeof(run->report.hint), "%.199s", err->hint);
-        report(run, REPORT_FAILED, NULL, 0);
-}
-
 /* ---- whether to go on ---- */
 
+/* Who keeps this process, and whose run it is: without either there is nobody to run for. */
 static void look_at_supervisor(struct docker_run *run)
 {
-        struct pollfd socket = { .fd = HELPER_SOCKET, .events = POLLRDHUP };
+        struct pollfd sockets[] = { { .fd = HELPER_SOCKET, .events = POLLRDHUP },
+                                    { .fd = run->socket, .events = POLLRDHUP } };
 
-        if (poll(&socket, 1, 0) > 0 && socket.revents)
+        if (poll(sockets, 2, 0) > 0)
                 run->is_orphan = run->is_told = true;
 }
 
@@ -65,19 +43,6 @@ static bool is_over(void *context)
 }
 
 /* ---- before the program ---- */
-
-static int make_scratch(struct docker_run *run, struct error *err)
-{
-        char path[sizeof(run->scratch)];
-
-        if (run->scratch[0])
-                return 0;
-        (void)snprintf(path, sizeof(path), "%.4000s/sandbox-run.XXXXXX", run->order.temporary);
-        if (!mkdtemp(path))
-                return error_set_errno(err, "make a directory '%.500s'", path);
-        (void)strcpy(run->scratch, path);
-        return 0;
-}
 
 /* Podman wants the filter as a file of its machine, which it reads when it makes the container: one
  * of ours in memory, by a path that the caller's processes can open while this one is dumpable. */
@@ -210,9 +175,9 @@ static int send_order(struct docker_run *run, struct error *err)
         return 0;
 }
 
+/* The container, up to where it waits for a program. */
 static int prepare(struct docker_run *run, struct error *err)
 {
-        unsigned swept = 0;
         int r = daemon_open(&run->daemon, run->order.host, run->order.cert_path, run->order.verify,
                             run->order.timeout_ms, err);
 
@@ -220,14 +185,18 @@ static int prepare(struct docker_run *run, struct error *err)
         run->daemon.context = run;
         if (r == 0)
                 r = daemon_greet(&run->daemon, err);
-        if (r == 0)
-                r = sweep_leftovers(&run->daemon, &swept, err);
-        if (r == 0)
-                r = write_profile(run, err);
-        if (r == 0)
-                r = bring_up(run, err);
-        if (r == 0)
-                r = check(run, err);
+        if (r < 0)
+                return r;
+        run->sweeper = sweep_beside(&run->daemon, &run->order);
+        r = write_profile(run, err);
+        return r == 0 ? bring_up(run, err) : r;
+}
+
+/* What is the run's own, once it is sure what holds it. */
+static int hand_over(struct docker_run *run, struct error *err)
+{
+        int r = check(run, err);
+
         if (r == 0)
                 r = put(run, "/code", err);
         if (r == 0)
@@ -261,7 +230,7 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
         uint64_t deadline = 0;
 
         while (!demux_end(&run->streams.demux, ret_end) || !streams_are_empty(&run->streams)) {
-                struct pollfd slots[STREAMS_SLOTS + 2];
+                struct pollfd slots[STREAMS_SLOTS + 3];
                 uint64_t now = clock_now_ns() / 1000000;
 
                 if (run->is_told && !deadline) {
@@ -276,150 +245,85 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
                 slots[STREAMS_SLOTS] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
                 slots[STREAMS_SLOTS + 1] =
                         (struct pollfd){ .fd = HELPER_SOCKET, .events = POLLRDHUP };
-                if (poll(slots, STREAMS_SLOTS + 2, deadline ? (int)(deadline - now + 1) : -1) < 0 &&
+                slots[STREAMS_SLOTS + 2] =
+                        (struct pollfd){ .fd = run->socket, .events = POLLRDHUP };
+                if (poll(slots, STREAMS_SLOTS + 3, deadline ? (int)(deadline - now + 1) : -1) < 0 &&
                     errno != EINTR)
                         return -1;
                 streams_serve(&run->streams, slots);
                 if (slots[STREAMS_SLOTS].revents)
                         hear_signal(run);
-                if (slots[STREAMS_SLOTS + 1].revents)
+                if (slots[STREAMS_SLOTS + 1].revents || slots[STREAMS_SLOTS + 2].revents)
                         run->is_orphan = run->is_told = true;
         }
         return 0;
 }
 
-/* ---- afterwards ---- */
-
-/* What the program made, into a folder that the supervisor looks at. */
-static int fetch(struct docker_run *run, const struct inside_end *end, struct error *err)
-{
-        struct unpack unpack = { .most = run->plan.disk_bytes };
-        AUTO_CLOSE int archive = -1;
-        AUTO_CLOSE int folder = -1;
-        char path[sizeof(run->scratch) + 32];
-        int r = 0;
-
-        if (end->entries == 0 && !run->order.wants_files)
-                return 0;
-        r = make_scratch(run, err);
-        if (r < 0)
-                return r;
-        (void)snprintf(path, sizeof(path), "%s/workspace", run->scratch);
-        if (mkdir(path, 0700) < 0 || (folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-                return error_set_errno(err, "make a directory '%.500s'", path);
-        if (end->entries > 0)
-                r = container_get(&run->daemon, &run->container, "/workspace", run->plan.disk_bytes,
-                                  &archive, err);
-        if (r == 0 && archive >= 0)
-                r = unpack_tree(archive, folder, &unpack, err);
-        if (r == 0)
-                report(run, REPORT_PLACES, &folder, 1);
-        return r;
-}
-
-static void report_end(struct docker_run *run, const struct inside_end *end)
-{
-        struct report *told = &run->report;
-
-        told->wait_status = end->wait_status;
-        told->survivors = end->survivors;
-        told->cpu_user_us = end->cpu_user_us;
-        told->cpu_system_us = end->cpu_system_us;
-        told->memory_peak = end->memory_peak;
-        told->counted = (struct report_counted){ .is_known = 1,
-                                                 .disk_is_full = end->disk_is_full,
-                                                 .cpu_us = end->cpu_us,
-                                                 .memory_kills = end->memory_kills,
-                                                 .processes_peak = end->processes_peak,
-                                                 .fork_refusals = end->fork_refusals };
-        report(run, REPORT_EXITED, NULL, 0);
-}
-
-static void tell_lost(struct docker_run *run)
-{
-        struct error err = { 0 };
-        char path[160];
-        long status = 0;
-
-        if (run->is_told)
-                return; /* it was to end, and did */
-        (void)snprintf(path, sizeof(path), "/containers/%s/json", run->container.id);
-        if (daemon_call(&run->daemon, "GET", path, NULL, NULL, &status, &err) == 0 || status == 404)
-                (void)error_set(&err, SBX_ESYSTEM, "the container was ended from outside");
-        else
-                (void)error_set(&err, SBX_ESYSTEM, "%s went away during the run", run->daemon.host);
-        report_error(run, &err);
-}
-
-static void tell_unstarted(struct docker_run *run, const struct inside_end *end)
-{
-        struct error err = { 0 };
-
-        if (end->kind == INSIDE_NO_TOOL) {
-                (void)error_set(&err, SBX_EUNAVAILABLE, "image '%.100s' has no program for '%s'",
-                                run->order.image, run->order.language);
-                error_hint(&err, "name an image that has it with DOCKER_IMAGE");
-        } else {
-                errno = end->sys_errno;
-                (void)error_set(&err, SBX_EREFUSED, "cannot execute the program: %s",
-                                strerror(end->sys_errno));
-        }
-        report_error(run, &err);
-}
+/* ---- all of it ---- */
 
 static void run_program(struct docker_run *run)
 {
         struct inside_end end;
         struct error err = { 0 };
 
-        report(run, REPORT_READY, NULL, 0);
+        outcome_report(run, REPORT_READY, NULL, 0);
         if (pump(run, &end) < 0) {
-                tell_lost(run);
+                outcome_lost(run);
                 return;
         }
         if (end.kind != INSIDE_EXITED) {
-                tell_unstarted(run, &end);
+                outcome_unstarted(run, &end);
                 return;
         }
-        report_end(run, &end);
+        outcome_end(run, &end);
         run->daemon.is_over = NULL;
-        if (fetch(run, &end, &err) < 0)
-                report_error(run, &err);
+        if (outcome_fetch(run, &end, &err) < 0)
+                outcome_error(run, &err);
+        else
+                run->has_ended = !run->is_told;
 }
 
-/* The supervisor lets go of what it was given by closing the connection. */
-static void wait_for_supervisor(struct docker_run *run)
+/* With the connection the first process leaves, which is the last, and Docker removes what it was
+ * told to remove: that is not waited for where the run went as it should and the inspection has
+ * shown that it was told. */
+static void clear_up(struct docker_run *run)
 {
-        struct pollfd socket = { .fd = HELPER_SOCKET, .events = POLLRDHUP };
+        bool is_promised = run->has_ended && !run->daemon.is_podman &&
+                           run->report.seen & PROTECTION_BIT(CLEANUP);
 
-        while (poll(&socket, 1, -1) < 0 && errno == EINTR)
-                ;
-        (void)tree_remove(run->scratch); /* nobody is left who could be told */
+        streams_done(&run->streams);
+        if (run->daemon.curl && !is_promised)
+                (void)container_remove(&run->daemon, &run->container, NULL); /* swept, if not */
+        sweep_end(run->sweeper, run->is_told);
+        daemon_close(&run->daemon);
+}
+
+/* The run, or an end of it that the supervisor did not ask for. */
+static int make_ready(struct docker_run *run, struct error *err)
+{
+        int r = prepare(run, err);
+
+        if (r == 0 && run->plan.nest)
+                r = pool_wait(run, err);
+        return r == 0 ? hand_over(run, err) : r;
 }
 
 void docker_run(struct docker_run *run)
 {
         struct error err = { 0 };
-        int own = sys_pidfd_open(getpid());
 
         if (getrandom(run->secret, sizeof(run->secret), 0) != sizeof(run->secret))
                 _exit(1);
+        run->socket = HELPER_SOCKET;
         demux_init(&run->streams.demux, run->secret);
-        run->report.keeper_pid = getpid();
-        report(run, REPORT_STARTED, &own, 1);
-        fd_close(own);
-        if (prepare(run, &err) < 0) {
-                if (!run->is_told)
-                        report_error(run, &err);
-        } else {
+        outcome_started(run);
+        if (make_ready(run, &err) == 0)
                 run_program(run);
-        }
+        else if (!run->is_told)
+                outcome_error(run, &err);
         run->daemon.is_over = NULL;
-        report(run, REPORT_GONE, NULL, 0);
-        streams_done(&run->streams);
-        if (run->daemon.curl)
-                (void)container_remove(&run->daemon, &run->container, NULL); /* swept, if not */
-        daemon_close(&run->daemon);
+        outcome_report(run, REPORT_GONE, NULL, 0);
+        clear_up(run);
         if (run->scratch[0])
-                wait_for_supervisor(run);
+                outcome_settle(run);
 }

@@ -8,11 +8,18 @@
 
 enum { INPUT_CHUNK = 32 << 10, OUTPUT_CHUNK = 64 << 10 };
 
-void streams_init(struct streams *streams, const int pipes[3])
+void streams_init(struct streams *streams)
 {
         memset(streams, 0, sizeof(*streams));
         streams->fd = -1;
+        for (int i = 0; i < 3; i++)
+                streams->pipes[i] = -1;
+}
+
+void streams_take(struct streams *streams, const int pipes[3])
+{
         for (int i = 0; i < 3; i++) {
+                fd_close(streams->pipes[i]);
                 streams->pipes[i] = pipes[i];
                 (void)fcntl(pipes[i], F_SETFL, O_NONBLOCK | (i == 0 ? O_RDONLY : O_WRONLY));
         }

@@ -24,7 +24,9 @@ struct streams {
         bool drops;     /* the run is being ended: what does not go on is dropped */
 };
 
-void streams_init(struct streams *streams, const int pipes[3]);
+void streams_init(struct streams *streams);
+/* The program's pipes, in place of those that it had. */
+void streams_take(struct streams *streams, const int pipes[3]);
 void streams_done(struct streams *streams);
 /* Waits to be sent: the order, which goes before any input. */
 void streams_send(struct streams *streams, const void *data, size_t length);

@@ -1,6 +1,8 @@
 #include "docker/container.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "kernel/sys.h"
+#include "plan/report.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -8,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* When a process started, as the kernel counts; 0: there is none. */
@@ -125,4 +129,40 @@ int sweep_leftovers(struct daemon *daemon, unsigned *ret_count, struct error *er
         json_decref(containers);
         json_decref(volumes);
         return r;
+}
+
+/* The calls of its own connection: the one of this process is in use. */
+static _Noreturn void sweep_and_leave(const struct daemon *known, const struct docker_order *order)
+{
+        struct daemon daemon;
+        unsigned count = 0;
+
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        (void)sys_close_range(HELPER_SOCKET, ~0u); /* the supervisor goes by its end, and pipes */
+        if (daemon_open(&daemon, order->host, order->cert_path, order->verify, order->timeout_ms,
+                        NULL) == 0) {
+                daemon.api = known->api;
+                daemon.is_podman = known->is_podman;
+                (void)sweep_leftovers(&daemon, &count, NULL); /* the next run tries again */
+        }
+        _exit(0);
+}
+
+pid_t sweep_beside(const struct daemon *daemon, const struct docker_order *order)
+{
+        pid_t pid = fork();
+
+        if (pid == 0)
+                sweep_and_leave(daemon, order);
+        return pid;
+}
+
+void sweep_end(pid_t pid, bool at_once)
+{
+        if (pid <= 0)
+                return;
+        if (at_once)
+                (void)kill(pid, SIGKILL);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                ;
 }

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct backend_host;
+struct nest_kind;
 struct passage;
 struct run;
 struct step_order;
@@ -40,6 +42,12 @@ int docker_describe(struct passage *passage, const struct step_order *order,
                     struct plan_input *input, struct error *err);
 /* How long the helper may take before the program starts. */
 uint64_t docker_setup_ms(void);
+/* Who starts the helper that is found there: the groups of a container engine are its own. */
+struct backend_host docker_host(const char *helper);
+/* docker_pool.c: whether a container that waits can be a run's, and which kind that is. */
+bool docker_fits_pool(const struct plan *plan);
+int docker_kind_make(const struct passage *passage, const struct plan_draft *draft,
+                     struct nest_kind *ret_kind);
 /* Waits until all that the program made is there. */
 void docker_settle(struct run *run);
 /* Whether somebody listens where the engine is said to be: 0, or why not. */

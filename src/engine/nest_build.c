@@ -1,5 +1,6 @@
 /* Nests and parked interpreters, made and ended. Both take a while: no lock is held here. */
 #include "engine/nests.h"
+#include "engine/docker.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -65,20 +66,36 @@ static int place_guest(struct engine *engine, struct nest *nest, const struct st
         return nest_place(&backend_container, nest, &plan, library);
 }
 
-struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
+/* By the helper that makes such ones: for a container engine's it is another. */
+static int start_nest(struct engine *engine, const struct nest_kind *kind, struct nest *nest)
 {
-        struct backend_host host = host_of(engine);
-        struct nest *nest = mem_alloc(sizeof(*nest));
+        AUTO_FREE char *helper = engine_find_helper("sandbox-docker", "SANDBOX_DOCKER");
         AUTO_FREE void *arena = NULL;
         struct plan plan;
+        struct backend_host host;
+        bool is_engines;
 
-        if (!nest || decode(&kind->nest_plan, &plan, &arena) < 0 ||
-            nest_start(&backend_container, &host, &plan, &kind->limits, nest, NULL) < 0) {
+        if (!helper || decode(&kind->nest_plan, &plan, &arena) < 0)
+                return -1;
+        is_engines = plan.docker[0] != '\0';
+        host = is_engines ? docker_host(helper) : host_of(engine);
+        if (nest_start(is_engines ? &backend_docker : &backend_container, &host, &plan,
+                       &kind->limits, nest, NULL) < 0)
+                return -1;
+        return nest_wait(nest) == 0 ? 1 : 0; /* the helper's path is not needed any more */
+}
+
+struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
+{
+        struct nest *nest = mem_alloc(sizeof(*nest));
+        int r = nest ? start_nest(engine, kind, nest) : -1;
+
+        if (r < 0) {
                 mem_free(nest);
                 return NULL;
         }
-        if (nest_wait(nest) == 0 &&
-            (!kind->is_once || place_guest(engine, nest, &kind->park_plan) == 0))
+        if (r > 0 && (!nest_kind_has_guest(kind) ||
+                      place_guest(engine, nest, &kind->park_plan) == 0))
                 return nest;
         nest_drop(nest);
         return NULL;

@@ -95,7 +95,7 @@ static void order_missing(struct nests *nests, struct stock *stock)
 static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_lodging)
 {
         bool has_park = stock->park && !nests_park_is_dead(stock->park);
-        bool is_once = stock->kind.is_once;
+        bool has_guest = nest_kind_has_guest(&stock->kind);
 
         nests_doom_dead(nests, stock);
         if (stock->idle_count == 0)
@@ -104,14 +104,14 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
                                          .park = has_park ? stock->park : NULL,
                                          .place = stock,
                                          .connection = -1,
-                                         .is_once = is_once };
+                                         .is_once = has_guest };
         stock->lent++;
         stock->park_users += has_park;
-        nests->stats.forked += has_park || is_once;
+        nests->stats.forked += has_park || has_guest;
         nests->stats.hatched++;
         /* The next guest that waits is made when this one is done: starting it takes what the run
          * could use. */
-        if (!is_once)
+        if (!stock->kind.is_once)
                 order_missing(nests, stock);
         return true;
 }
@@ -182,7 +182,7 @@ struct engine_stats engine_stats(struct engine *engine)
                 stats.making += nests->stocks[i].missing + nests->stocks[i].wants_park +
                                 nests->stocks[i].is_building;
                 stats.parked += nests->stocks[i].park != NULL;
-                if (nests->stocks[i].kind.is_once)
+                if (nest_kind_has_guest(&nests->stocks[i].kind))
                         stats.parked += nests->stocks[i].idle_count;
         }
         stats.making += nests->doomed_count + nests->is_ending;

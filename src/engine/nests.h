@@ -20,9 +20,15 @@ struct nest_kind {
         char name[HASH_TEXT_MAX];
         struct strbuf nest_plan; /* encoded: how nests are built */
         struct strbuf park_plan; /* encoded: how its interpreter is parked; empty: it is not */
-        bool is_once;            /* the interpreter waits in the nest, for one run */
+        bool is_once;            /* each is for one run: the interpreter waits in the nest, or the
+                                  * nest is a container engine's */
         struct cgroup_limits limits;
 };
+
+static inline bool nest_kind_has_guest(const struct nest_kind *kind)
+{
+        return kind->is_once && kind->park_plan.length > 0;
+}
 
 /* The kind of a run: all of its plan but what a nest leaves open, the limits of its group, and how
  * an interpreter of its language is parked, where the draft has one. */

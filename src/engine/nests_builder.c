@@ -23,7 +23,8 @@ static void add_nest(struct nests *nests, struct stock *stock)
         (void)pthread_mutex_unlock(&nests->lock);
         nest = nest_build(nests->engine, &stock->kind);
         nests_tell(nests, nest ? "slot.made" : "slot.failed",
-                   stock->kind.is_once ? nests_interpreter_slot : nests_container_slot);
+                   nest_kind_has_guest(&stock->kind) ? nests_interpreter_slot
+                                                     : nests_container_slot);
         (void)pthread_mutex_lock(&nests->lock);
         stock->is_building = false;
         if (nest)

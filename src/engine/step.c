@@ -219,9 +219,11 @@ static bool is_shared(const struct passage *passage, const struct plan_mount *mo
 static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
 {
         bool fits = engine_is_warm(passage->engine) && passage->backend->kind == PLAN_CONTAINER &&
-                    !docker_is_used(passage) && plan->network == PLAN_NETWORK_NONE &&
-                    !plan->listener_port && !plan->workspace[0] && !plan->best_effort;
+                    plan->network == PLAN_NETWORK_NONE && !plan->listener_port &&
+                    !plan->workspace[0] && !plan->best_effort;
 
+        if (docker_is_used(passage))
+                return engine_is_warm(passage->engine) && docker_fits_pool(plan);
         for (uint32_t i = 0; i < plan->mount_count && fits; i++)
                 fits = is_shared(passage, &plan->mounts[i]);
         return fits;
@@ -235,7 +237,7 @@ struct attempt {
         struct run run;
 };
 
-static bool borrow_nest(struct engine *engine, const struct nest_kind *kind,
+static bool borrow_nest(struct engine *engine, const struct nest_kind *kind, bool has_groups,
                         struct lodging *ret_lodging)
 {
         int connection;
@@ -250,7 +252,7 @@ static bool borrow_nest(struct engine *engine, const struct nest_kind *kind,
                 return false;
         }
         /* The plan counts on the groups that this process could make itself. */
-        for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+        for (int i = 0; i < CGROUP_CONTROLLERS && has_groups; i++)
                 if (engine->site.parent_fds[i] >= 0 &&
                     (ret_lodging->nest->run.group.dir_fds[i] < 0 ||
                      ret_lodging->nest->run.group.version != engine->site.version)) {
@@ -269,6 +271,15 @@ static void give_nest(struct engine *engine, struct lodging *lodging, bool clean
         lodging->nest = NULL;
 }
 
+static int find_kind(const struct passage *passage, const struct attempt *attempt,
+                     const struct plan_draft *draft, struct nest_kind *ret_kind)
+{
+        return docker_is_used(passage)
+                       ? docker_kind_make(passage, draft, ret_kind)
+                       : nest_kind_make(passage->engine, draft, wasm_language(passage),
+                                        &attempt->input.group_limits, ret_kind);
+}
+
 static bool take_nest(struct passage *passage, struct attempt *attempt,
                       const struct plan_draft *draft)
 {
@@ -276,12 +287,12 @@ static bool take_nest(struct passage *passage, struct attempt *attempt,
         bool taken;
 
         if (passage->order->request->no_warm || !fits_a_nest(passage, &draft->plan) ||
-            nest_kind_make(passage->engine, draft, wasm_language(passage),
-                           &attempt->input.group_limits, &kind) < 0)
+            find_kind(passage, attempt, draft, &kind) < 0)
                 return false;
         taken = passage->engine->nests
                         ? nests_take(passage->engine->nests, &kind, &attempt->lodging)
-                        : borrow_nest(passage->engine, &kind, &attempt->lodging);
+                        : borrow_nest(passage->engine, &kind, !docker_is_used(passage),
+                                      &attempt->lodging);
         nest_kind_done(&kind);
         return taken;
 }
@@ -290,16 +301,16 @@ static int start_in_nest(struct passage *passage, struct attempt *attempt, struc
                          struct error *err)
 {
         struct lodging *lodging = &attempt->lodging;
-        int r = lodging->is_once ? nest_hand_over(lodging->nest, passage->backend, plan,
-                                                  &attempt->input, &attempt->run, err)
-                                 : nest_hatch(passage->backend, lodging->nest, lodging->park, plan,
-                                              &attempt->input, &attempt->run, err);
+        int r = lodging->nest->guest ? nest_hand_over(lodging->nest, passage->backend, plan,
+                                                      &attempt->input, &attempt->run, err)
+                                     : nest_hatch(passage->backend, lodging->nest, lodging->park,
+                                                  plan, &attempt->input, &attempt->run, err);
 
         if (r < 0) {
                 give_nest(passage->engine, lodging, false);
                 return r;
         }
-        passage->result->warm = lodging_way(lodging);
+        passage->result->warm = docker_is_used(passage) ? "once" : lodging_way(lodging);
         passage_tell(passage, "slot.used", lodging_slot(lodging));
         return 0;
 }
@@ -364,14 +375,11 @@ static bool is_our_failure(enum outcome outcome)
         return outcome == OUTCOME_REFUSED || outcome == OUTCOME_INTERNAL_ERROR;
 }
 
-/* Who starts the step. The groups of a container engine are its own. */
+/* Who starts the step. */
 static struct backend_host host_of(const struct passage *passage)
 {
-        static const struct cgroup_site nowhere = { .parent_fds = { -1, -1, -1, -1 } };
-
         if (docker_is_used(passage))
-                return (struct backend_host){ .init_path = passage->docker.helper,
-                                              .site = &nowhere };
+                return docker_host(passage->docker.helper);
         return (struct backend_host){ .init_path = passage->engine->init_path,
                                       .site = &passage->engine->site };
 }
@@ -396,7 +404,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         for (int i = 0; i < files->count; i++)
                 attempt.input.file_fds[attempt.input.file_fd_count++] = files->fds[i];
         order_monitor(passage, order, plan, &watch); /* the clock of the step starts here */
-        watch.setup_ms = NEST_SETUP_MS;
+        watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : NEST_SETUP_MS;
         if (take_nest(passage, &attempt, draft) &&
             start_in_nest(passage, &attempt, plan, err) == 0) {
                 r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);

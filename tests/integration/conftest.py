@@ -1,10 +1,16 @@
 """Fixtures of the integration tests alone."""
 
+import os
 import shutil
 
 import pytest
 
+from helpers.engines import machine_image, start_engine
+from helpers.leftovers import wait_until
 from helpers.network_world import World
+
+# Where container engines cannot run everywhere else, they must on a machine that can.
+ENGINES_MUST_RUN = bool(os.environ.get("CI")) and os.geteuid() == 0
 
 
 @pytest.fixture(scope="module")
@@ -15,3 +21,20 @@ def world():
     made = World()
     yield made
     made.end()
+
+
+@pytest.fixture(scope="session")
+def image_tar():
+    return machine_image()
+
+
+@pytest.fixture(scope="session", params=["docker", "podman"])
+def engine(request, image_tar, confined_session):
+    started = start_engine(request.param, image_tar)
+    if isinstance(started, str):
+        (pytest.fail if ENGINES_MUST_RUN else pytest.skip)(started)
+    yield started
+    try:
+        wait_until(lambda: not started.containers() and not started.volumes(), 30, f"nothing is left in {started.name}")
+    finally:
+        started.stop()

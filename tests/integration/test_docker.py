@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from helpers.engines import FakeDaemon, TlsFront, forward_to, machine_image, make_certificates, reply, start_engine
+from helpers.engines import FakeDaemon, TlsFront, forward_to, make_certificates, reply
 from helpers import leftovers
 from helpers.leftovers import wait_until
 from helpers.program import make_program, remove_program
@@ -18,25 +18,6 @@ BACKEND = ("--backend", "docker")
 # `make test-docker` has both engines do everything; else Podman does some of it.
 ALL = bool(os.environ.get("SANDBOX_DOCKER_ALL"))
 PODMAN_TOO = ("timeout", "memory_limit", "ok", "shell")
-# Where these cannot run everywhere else, they must on a machine that can.
-MUST_RUN = bool(os.environ.get("CI")) and os.geteuid() == 0
-
-
-@pytest.fixture(scope="session")
-def image_tar():
-    return machine_image()
-
-
-@pytest.fixture(scope="session", params=["docker", "podman"])
-def engine(request, image_tar, confined_session):
-    started = start_engine(request.param, image_tar)
-    if isinstance(started, str):
-        (pytest.fail if MUST_RUN else pytest.skip)(started)
-    yield started
-    try:
-        wait_until(lambda: not started.containers() and not started.volumes(), 30, f"nothing is left in {started.name}")
-    finally:
-        started.stop()
 
 
 @pytest.fixture
@@ -72,6 +53,11 @@ def python(program, engine, code, *words, **more):
 def leave_some(engine, name):
     if engine.name == "podman" and name not in PODMAN_TOO and not ALL:
         pytest.skip("make test-docker runs it")
+
+
+def is_left_empty(engine):
+    """Where all went well, Docker removes the container by itself a moment after the run."""
+    wait_until(lambda: not engine.containers(), 30, f"no container is left in {engine.name}")
 
 
 def by_name(result):
@@ -113,11 +99,13 @@ def test_ends_as_in_the_container(engine, root, status):
     results = [root.run_json("--backend", backend, *words, env=engine.env, input=b"given")
                for backend in ("docker", "container")]
     assert results[0]["status"] == status, results[0]
-    for key in ("status", "success", "exit_code", "signal", "message", "stdout_truncated", "violations", "_exit"):
+    # How long a program has between SIGTERM and SIGKILL is a matter of how busy the machine is.
+    of_end = () if status == "timeout" else ("signal",)
+    for key in ("status", "success", "exit_code", *of_end, "message", "stdout_truncated", "violations", "_exit"):
         assert results[0][key] == results[1][key], (key, results[0])
     if status != "output_limit":
         assert results[0]["stdout"] == results[1]["stdout"]
-    assert engine.containers() == []
+    is_left_empty(engine)
 
 
 def test_says_what_holds_it(engine, root):
@@ -261,7 +249,11 @@ def test_killed_at_any_moment_no_container_stays(engine, root, nothing_of_ours):
     def swept():
         """An engine that was told to make a container makes it, also for one who is dead by then."""
         assert python(root, engine, "print(1)")["stdout"] == "1\n"
-        return engine.containers() == engine.volumes() == []
+        try:
+            wait_until(lambda: engine.containers() == engine.volumes() == [], 5)
+        except AssertionError:
+            return False  # One came later: the next run sweeps it.
+        return True
 
     wait_until(swept, 60, "everything is gone")
 
@@ -337,7 +329,7 @@ TROUBLES = {
     "an old version": (ping("1.39"), "speaks version 1.39 of the API, and 1.40 is the oldest"),
     "no version": (ping("new"), "names no version of the API"),
     "an error": (lambda fake, connection, data: reply(connection, 500, {"message": "so\x07 sorry"}), "the daemon answered 500"),
-    "no JSON": (ping("1.41"), "gave no proper answer to 'GET /containers/json"),
+    "no JSON": (ping("1.41"), "gave no proper answer to 'POST /containers/create"),
     "no end": (lambda fake, connection, data: [connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n"),
                                                [connection.sendall(b"x" * 65536) for _ in range(400)]], "it is too long"),
 }
@@ -437,5 +429,5 @@ def test_the_doctor_removes_what_dead_owners_left(engine, root):
                                                             "Labels": {**labels, "sandbox-run.host": "elsewhere"}})
     outcome = root.call("doctor", "--clean", env=engine.env)
     assert outcome.stdout == b"removed 1 leftovers of runs\n", outcome
-    assert engine.containers() == [other["Id"]] and dead["Id"] != other["Id"]
+    wait_until(lambda: engine.containers() == [other["Id"]], 30, f"only {other['Id']} is left, not {dead['Id']}")
     engine.call("DELETE", f"/v1.41/containers/{other['Id']}")
