@@ -296,6 +296,13 @@ SBX_API int sbx_request_set_event_handler(sbx_request *req, sbx_event_handler ha
  * descriptor need not be read: for logs. */
 SBX_API int sbx_request_set_log_handler(sbx_request *req, sbx_event_handler handler, void *userdata,
                                         sbx_error **err);
+/* For callers that hear of signals on the thread that runs the request, and only outside of the
+ * library, as interpreters do: called there while the library waits for the program, the compiler
+ * or the analysis, when a signal has interrupted it and five times a second. It may cancel the
+ * request. */
+typedef void (*sbx_wait_handler)(void *userdata);
+SBX_API int sbx_request_set_wait_handler(sbx_request *req, sbx_wait_handler handler, void *userdata,
+                                         sbx_error **err);
 /* Leaves no record of the run, whatever the policy says; a sealed one that wants it refuses. */
 SBX_API int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_error **err);
 

@@ -46,6 +46,8 @@ struct sbx_request {
         void *userdata;
         sbx_event_handler log_handler;
         void *log_userdata;
+        sbx_wait_handler wait_handler;
+        void *wait_userdata;
         struct sbx_execution *execution; /* borrowed: which runs it on a thread, or NULL */
 };
 

@@ -249,6 +249,16 @@ int sbx_request_set_log_handler(sbx_request *req, sbx_event_handler handler, voi
         return 0;
 }
 
+int sbx_request_set_wait_handler(sbx_request *req, sbx_wait_handler handler, void *userdata,
+                                 sbx_error **err)
+{
+        if (!req)
+                return api_fail_null("sbx_request_set_wait_handler", err);
+        req->wait_handler = handler;
+        req->wait_userdata = userdata;
+        return 0;
+}
+
 int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_error **err)
 {
         if (!req)

@@ -70,6 +70,13 @@ static void pass_log(void *context, const struct engine_event *inner)
         req->log_handler(&event, req->log_userdata);
 }
 
+static void pass_wait(void *context)
+{
+        const sbx_request *req = context;
+
+        req->wait_handler(req->wait_userdata);
+}
+
 /* The latest sample is kept for sbx_usage(). */
 static void keep_usage(void *context, const struct engine_usage *usage)
 {
@@ -162,6 +169,7 @@ int api_order(sbx_engine *engine, sbx_request *req, struct engine_order *ret_ord
                 .event = req->handler ? pass_event : NULL,
                 .log = req->log_handler ? pass_log : NULL,
                 .usage = req->execution ? keep_usage : NULL,
+                .wait = req->wait_handler ? pass_wait : NULL,
                 .context = req,
                 .log_context = req,
         };

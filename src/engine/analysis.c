@@ -181,12 +181,19 @@ static const char *read_report(const struct passage *passage, struct analysis_jo
                                            { passage->order->cancel_fd, POLLIN, 0 } };
                 uint64_t now = clock_now_ns();
                 char buffer[16384];
+                int left_ms;
                 ssize_t n;
 
                 if (now >= end)
                         return "it takes too much time";
-                if (poll(polled, 2, (int)((end - now) / 1000000) + 1) < 0 && errno != EINTR)
+                left_ms = (int)((end - now) / 1000000) + 1;
+                if (passage->order->wait && left_ms > ENGINE_WAIT_MS)
+                        left_ms = ENGINE_WAIT_MS;
+                n = poll(polled, 2, left_ms);
+                if (n < 0 && errno != EINTR)
                         return "its report could not be read";
+                if (n <= 0 && passage->order->wait)
+                        passage->order->wait(passage->order->log_context);
                 if (polled[1].revents)
                         return "the run was cancelled";
                 if (!polled[0].revents)

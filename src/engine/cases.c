@@ -110,6 +110,7 @@ static int run_case(struct session *s, size_t index, struct result **ret_result,
         order.program = s->order->program ? s->order->program : &s->program;
         order.event = order.log = NULL; /* several at once: the caller hears of the whole */
         order.usage = NULL;
+        order.wait = NULL; /* it runs on threads of ours */
         r = case_arguments(s->order, s->cases, index, &request.arguments, err);
         if (r == 0)
                 r = engine_run(s->engine, &order, ret_result, err);

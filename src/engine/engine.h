@@ -106,7 +106,7 @@ struct engine_program {
         struct filled *filled;      /* owned: the template with the code in it, or NULL */
 };
 
-enum { ENGINE_LAYERS_MAX = 24 };
+enum { ENGINE_LAYERS_MAX = 24, ENGINE_WAIT_MS = 200 /* between two calls of `wait` */ };
 
 struct engine_order {
         const struct request *request;
@@ -119,8 +119,9 @@ struct engine_order {
         void (*event)(void *context, const struct engine_event *event); /* or NULL */
         void (*log)(void *context, const struct engine_event *event); /* all but output; or NULL */
         void (*usage)(void *context, const struct engine_usage *usage); /* each sample; or NULL */
+        void (*wait)(void *context); /* now and then while something is waited for; or NULL */
         void *context;
-        void *log_context; /* of `log` and `usage`: others may come between in `event` */
+        void *log_context; /* of all but `event`, where others may come between */
 };
 
 int engine_init(struct engine *engine, const struct engine_options *options, struct error *err);

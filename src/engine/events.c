@@ -120,6 +120,13 @@ static bool hear_usage(void *context, const struct monitor_usage *usage)
         return update_running(passage, usage);
 }
 
+static void hear_wait(void *context)
+{
+        const struct engine_order *order = ((const struct passage *)context)->order;
+
+        order->wait(order->log_context);
+}
+
 static void hear_warning(void *context, const struct monitor_warning *warning)
 {
         struct passage *passage = context;
@@ -140,6 +147,7 @@ void passage_listen(struct passage *passage, const struct step_order *order,
         (void)snprintf(passage->running.page.phase, sizeof(passage->running.page.phase), "%s",
                        running ? "run" : "compile");
         watch->listener.context = passage;
+        watch->listener.wait = passage->order->wait ? hear_wait : NULL;
         watch->interval_ms = policy->interval_ms;
         watch->owns_network = policy->network_mode != NETWORK_HOST;
         watch->wants_details = &passage->wants_details;

@@ -145,6 +145,21 @@ static void check_clock(struct watch *watch)
                 sample_take(watch, now);
 }
 
+/* A signal that came just before a wait is heard after it: no wait is long. */
+static void ask_caller(struct watch *watch, bool was_interrupted)
+{
+        const struct monitor_listener *listener = &watch->order->listener;
+        uint64_t now;
+
+        if (!listener->wait)
+                return;
+        now = clock_now_ns();
+        if (!was_interrupted && now < watch->wait_ns)
+                return;
+        listener->wait(listener->context);
+        watch->wait_ns = now + MONITOR_WAIT_MS * ns_per_ms;
+}
+
 static uint64_t earliest(uint64_t a, uint64_t b)
 {
         return b && (!a || b < a) ? b : a;
@@ -164,6 +179,7 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
                                watch->sample_ns);
         if (watch->killed)
                 return NULL; /* only its end is waited for */
+        due = earliest(due, watch->wait_ns);
         due = due > now ? due - now : 0;
         *buffer = (struct timespec){ .tv_sec = (time_t)(due / 1000000000),
                                      .tv_nsec = (long)(due % 1000000000) };
@@ -344,13 +360,16 @@ static void loop(struct watch *watch)
         while (!run_is_over(watch->run) || !streams_are_done(watch)) {
                 struct pollfd slots[SLOT_COUNT];
                 struct timespec buffer;
+                int ready;
 
                 if (run_is_over(watch->run))
                         streams_empty(watch);
                 if (run_is_over(watch->run) && streams_are_done(watch))
                         break;
                 fill_slots(watch, slots);
-                if (ppoll(slots, SLOT_COUNT, time_left(watch, &buffer), NULL) > 0)
+                ready = ppoll(slots, SLOT_COUNT, time_left(watch, &buffer), NULL);
+                ask_caller(watch, ready < 0);
+                if (ready > 0)
                         serve(watch, slots);
                 check_clock(watch);
         }
@@ -373,6 +392,8 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
         was_pending = hold_sigpipe(&before);
         watch.setup_end_ns = order->started_ns +
                              (order->setup_ms ? order->setup_ms : MONITOR_SETUP_MS) * ns_per_ms;
+        if (order->listener.wait)
+                watch.wait_ns = clock_now_ns() + MONITOR_WAIT_MS * ns_per_ms;
         watch.sums_memory = run->group.dir_fds[CGROUP_MEMORY] < 0;
         watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0;
         watch.stdin_done = order->stdin_fd < 0 && order->stdin_length == 0;

@@ -52,6 +52,7 @@ struct monitor_listener {
         void (*output)(void *context, int stream, const void *data, size_t length);
         bool (*usage)(void *context, const struct monitor_usage *usage); /* false: end the run */
         void (*warn)(void *context, const struct monitor_warning *warning);
+        void (*wait)(void *context); /* a signal came, or nobody asked for MONITOR_WAIT_MS */
         void *context;
 };
 

@@ -14,6 +14,7 @@ enum {
         MONITOR_SAMPLE_MS = 100,
         MONITOR_SHORT_SAMPLE_MS = 10,
         MONITOR_SETUP_MS = 30000,
+        MONITOR_WAIT_MS = 200,
         MONITOR_UNSEEN_LOOKS = 10 /* what is passed on, or not yet executed, is gone by then */
 };
 
@@ -31,6 +32,7 @@ struct watch {
         uint64_t kill_ns;             /* end of the grace after SIGTERM; 0: none */
         uint64_t sample_ns;           /* of the next sample */
         uint64_t usage_ns;            /* of the next usage event */
+        uint64_t wait_ns;             /* when the one who waits is asked next */
         uint64_t disk_ns;             /* when the disk is measured next */
         uint64_t disk_bytes;          /* what was measured then */
         uint64_t told_ns;             /* when usage was told last */

@@ -270,6 +270,37 @@ int main(int argc, char **argv)
 """
 
 
+WAITS = r"""
+#include <sandbox.h>
+#include <signal.h>
+#include <stdio.h>
+static volatile sig_atomic_t signals;
+static void on_alarm(int number) { signals = signals + 1; }
+static void waits(void *req) { if (signals) sbx_request_cancel(req); else raise(SIGALRM); }
+int main(int argc, char **argv)
+{
+        sbx_error *err = NULL;
+        sbx_engine_options options = { .size = sizeof(options), .init_path = argc > 1 ? argv[1] : NULL };
+        sbx_engine *engine = sbx_engine_new(&options, &err);
+        sbx_request *req = sbx_request_new("python", "import time\ntime.sleep(60)");
+        struct sigaction action = { .sa_handler = on_alarm };
+        sigaction(SIGALRM, &action, NULL);
+        if (sbx_request_set_wait_handler(req, waits, req, &err) < 0 ||
+            sbx_request_set_wait_handler(NULL, waits, req, NULL) == 0) return 1;
+        sbx_result *result = sbx_run(engine, req, &err);
+        printf("%s %d\n", sbx_result_status(result), signals == 1);
+        sbx_result_free(result);
+        sbx_request_free(req);
+        sbx_engine_free(engine);
+}
+"""
+
+
+def test_one_who_waits_is_asked_now_and_then_and_may_cancel(sandbox, place):
+    done = compile_and_run(sandbox, place, WAITS)
+    assert done.stdout == "cancelled 1\n", done
+
+
 def test_usage_of_a_running_execution_can_be_asked_for(sandbox, place):
     done = compile_and_run(sandbox, place, USAGE)
     assert done.stdout.startswith("1 1 1 1 cancelled execution.start "), done
