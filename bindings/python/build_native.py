@@ -64,14 +64,17 @@ def make() -> FFI:
         build_library()
         include = TREE / "include"
         library = str(BUILD / "src/libsandbox.a")
-        settings = {"include_dirs": [str(include)], "extra_objects": [library], "depends": [library],
+        settings = {"include_dirs": [str(include), str(HERE)], "extra_objects": [library], "depends": [library],
                     "libraries": list(LIBRARIES)}
     else:
         include = Path(pkg_config("--variable=includedir")[0])
-        settings = {"extra_compile_args": pkg_config("--cflags"), "extra_link_args": pkg_config("--libs")}
+        settings = {"include_dirs": [str(HERE)], "extra_compile_args": pkg_config("--cflags"),
+                    "extra_link_args": pkg_config("--libs")}
     builder.cdef(declarations((include / "sandbox.h").read_text()))
-    builder.cdef('extern "Python" void sandbox_python_on_event(const sbx_event *, void *);')
-    builder.set_source("sandbox._ffi", "#include <sandbox.h>", py_limited_api=True, **settings)
+    builder.cdef(declarations((HERE / "outcome.h").read_text()))
+    builder.cdef('extern "Python" void sandbox_python_on_event(const sbx_event *, void *);'
+                 'extern "Python" void sandbox_python_on_wait(void *);')
+    builder.set_source("sandbox._ffi", (HERE / "outcome.c").read_text(), py_limited_api=True, **settings)
     return builder
 
 

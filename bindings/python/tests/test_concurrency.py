@@ -1,5 +1,7 @@
 import asyncio
 import contextlib
+import gc
+import logging
 import os
 import pathlib
 import signal
@@ -10,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sandbox import create_sandbox
+from sandbox import SandboxLogger, create_sandbox
 from sandbox._native import Engine, shared_engine
 
 FOREVER = "import time\nprint('up', flush=True)\nwhile True: time.sleep(1)"
@@ -72,6 +74,65 @@ def test_interrupt_ends_the_program_and_reaches_the_caller():
         out, err = process.communicate(timeout=60)
     assert out.startswith("interrupted 0\n"), err
     assert "1\n" in out
+
+
+def test_a_handler_that_raises_nothing_is_heard_and_ends_nothing():
+    code = ("import signal, sandbox\n"
+            "class Tell(sandbox.SandboxLogger):\n"
+            "    def log_execution_start(self, *a, **k): print('started', flush=True)\n"
+            "signal.signal(signal.SIGUSR1, lambda *a: print('heard', flush=True))\n"
+            "sb = sandbox.create_sandbox(logger=Tell())\n"
+            f"try: sb.execute({FOREVER!r})\n"
+            "except KeyboardInterrupt: print('interrupted')\n")
+    with ended(in_another(code)) as process:
+        assert process.stdout.readline() == "started\n"
+        for _ in range(2):
+            process.send_signal(signal.SIGUSR1)
+            assert process.stdout.readline() == "heard\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert out == "interrupted\n", err
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_what_a_signals_handler_raises_reaches_the_caller(heard):
+    """Whether events are heard on the way or not."""
+    class Late(Exception):
+        pass
+
+    def late(number, frame):
+        raise Late
+
+    logger = logging.Logger("heard")
+    if heard:
+        logger.addHandler(logging.NullHandler())
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with create_sandbox(logger=SandboxLogger(logger)) as sandbox:
+            with pytest.raises(Late):
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                sandbox.execute(FOREVER)
+            assert not shared_engine()._running
+            assert sandbox.execute("print(1)").stdout == "1\n"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def open_files():
+    return sum(1 for _ in pathlib.Path("/proc/self/fd").iterdir())
+
+
+def test_nothing_waits_for_the_garbage_collector(python):
+    python.execute("print(1)")
+    before, runs = open_files(), 30
+    gc.disable()
+    try:
+        for _ in range(runs):
+            python.execute("print(1)")
+        assert open_files() < before + runs
+    finally:
+        gc.enable()
 
 
 def test_the_interpreter_can_end_while_a_program_runs():

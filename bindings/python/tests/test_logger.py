@@ -1,4 +1,5 @@
 import logging
+import threading
 
 import structlog
 
@@ -55,16 +56,21 @@ def test_structlog_gets_keywords():
     assert logs[1]["success"] is True
 
 
-def test_a_logger_that_blocks_holds_up_no_run():
+def test_a_logger_that_blocks_holds_up_no_run(monkeypatch):
     """It is let go only when nothing runs any more."""
     class Blocks(logging.Handler):
         def emit(self, record):
             if record.event.startswith("security."):
-                engine = _native.shared_engine()
-                with engine._changed:
-                    gone.append(engine._changed.wait_for(lambda: engine._uses == 0, timeout=30))
+                gone.append(left.wait(30))
 
-    gone = []
+    def leave(who):
+        real(who)
+        left.set()
+
+    gone, left = [], threading.Event()
+    engine = _native.shared_engine()
+    real = engine._leave
+    monkeypatch.setattr(engine, "_leave", leave)
     logger = logging.Logger("blocks")
     logger.addHandler(Blocks())
     with create_sandbox(logger=logger, analysis="block", forbidden_imports=["socket"]) as sandbox:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import threading
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable, Optional, cast
@@ -19,10 +19,11 @@ from .errors import PolicyValidationError, SandboxExecutionError
 
 EventHandler = Callable[[Any], None]
 ENCODING = "utf-8"
+ERROR = ffi.typeof("sbx_error **")
+OUTCOME = ffi.typeof("sandbox_outcome *")
 
 
-def _failure(err: Any) -> Exception:
-    error = err[0]
+def _failure(error: Any) -> Exception:
     code = lib.sbx_error_code(error)
     message = _text(lib.sbx_error_message(error)) or "the library failed"
     hint = _text(lib.sbx_error_hint(error))
@@ -40,18 +41,29 @@ def _bytes(value: str | bytes) -> bytes:
     return value.encode(ENCODING, "surrogateescape") if isinstance(value, str) else bytes(value)
 
 
+def _on_main_thread() -> bool:
+    return threading.get_ident() == threading.main_thread().ident
+
+
 def _checked(function: Callable[..., int], *arguments: Any) -> None:
-    err = ffi.new("sbx_error **")
+    err = ffi.new(ERROR)
     if function(*arguments, err) < 0:
-        raise _failure(err)
+        raise _failure(err[0])
 
 
 def _made(function: Callable[..., Any], *arguments: Any) -> Any:
-    err = ffi.new("sbx_error **")
+    err = ffi.new(ERROR)
     pointer = function(*arguments, err)
     if pointer == ffi.NULL:
-        raise _failure(err)
+        raise _failure(err[0])
     return pointer
+
+
+def _owned(pointer: Any, free: Callable[[Any], None]) -> Any:
+    """Freed with whoever holds it last; a program that runs holds its request."""
+    if pointer == ffi.NULL:
+        raise MemoryError
+    return ffi.gc(pointer, free)
 
 
 def _json(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -71,10 +83,7 @@ class Policy:
     """Layers of policy; the later ones win."""
 
     def __init__(self) -> None:
-        self.pointer = lib.sbx_policy_new()
-        if self.pointer == ffi.NULL:
-            raise MemoryError
-        weakref.finalize(self, lib.sbx_policy_free, self.pointer).atexit = False
+        self.pointer = _owned(lib.sbx_policy_new(), lib.sbx_policy_free)
 
     def load(self, text: str, name: str) -> None:
         """Adds what a YAML text says."""
@@ -86,13 +95,10 @@ class Request:
     """One run that is asked for."""
 
     def __init__(self, language: str, code: str | bytes) -> None:
-        self.pointer = lib.sbx_request_new(_bytes(language), ffi.NULL)
-        if self.pointer == ffi.NULL:
-            raise MemoryError
-        self._handle: Any = None
+        self.pointer = _owned(lib.sbx_request_new(_bytes(language), ffi.NULL), lib.sbx_request_free)
+        self._callbacks = _Callbacks(self.pointer)
+        self._handle = ffi.new_handle(self._callbacks)
         self.collects = False  # what it leaves in its workspace
-        self._release = weakref.finalize(self, lib.sbx_request_free, self.pointer)
-        self._release.atexit = False  # It may be running then.
         data = _bytes(code)
         _checked(lib.sbx_request_set_code, self.pointer, data, len(data))
 
@@ -136,20 +142,57 @@ class Request:
 
     def on_event(self, handler: EventHandler, output: bool = True) -> None:
         """Calls `handler` with each sbx_event; without `output` with none of output and usage."""
-        self._handle = ffi.new_handle(handler)
+        self._callbacks.handler = handler
         setter = lib.sbx_request_set_event_handler if output else lib.sbx_request_set_log_handler
         _checked(setter, self.pointer, lib.sandbox_python_on_event, self._handle)
 
+    def hear_signals(self) -> None:
+        """On the main thread: signals are heard while it runs. What a handler of theirs raises ends it."""
+        _checked(lib.sbx_request_set_wait_handler, self.pointer, lib.sandbox_python_on_wait, self._handle)
+
+    @property
+    def interrupt(self) -> Optional[BaseException]:
+        """What a signal's handler raised while it ran."""
+        return self._callbacks.interrupt
+
     def cancel(self) -> None:
         """Ends the run, from any thread."""
-        if self._release.alive:
-            lib.sbx_request_cancel(self.pointer)
+        lib.sbx_request_cancel(self.pointer)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator,unused-ignore]
+class _Callbacks:
+    """What the library has to tell while it runs a request; the request holds it, it does not hold the request."""
+
+    def __init__(self, pointer: Any) -> None:
+        self.handler: Optional[EventHandler] = None
+        self.interrupt: Optional[BaseException] = None
+        self._pointer = pointer
+
+    def fail(self, error: BaseException) -> None:
+        """Our own handlers raise nothing on the main thread: it was a signal's, and whoever waits is to have it."""
+        if not _on_main_thread():
+            sys.excepthook(type(error), error, error.__traceback__)
+            return
+        self.interrupt = error
+        lib.sbx_request_cancel(self._pointer)
+
+
+def _failed(kind: Any, error: BaseException, trace: Any) -> None:
+    del kind
+    ffi.from_handle(trace.tb_frame.f_locals["userdata"]).fail(error)
+
+
+@ffi.def_extern(onerror=_failed)  # type: ignore[untyped-decorator,unused-ignore]
 def sandbox_python_on_event(event: Any, userdata: Any) -> None:
     """What the library calls; an error in a handler is the handler's, and ends nothing."""
-    ffi.from_handle(userdata)(event)
+    ffi.from_handle(userdata).handler(event)
+
+
+@ffi.def_extern(onerror=_failed)  # type: ignore[untyped-decorator,unused-ignore]
+def sandbox_python_on_wait(userdata: Any) -> None:
+    """Python runs handlers of signals between two steps of the main thread. Here are some."""
+    for _ in (userdata, userdata):
+        pass
 
 
 def event_bytes(event: Any) -> bytes:
@@ -170,45 +213,49 @@ def event_kind(event: Any) -> str:
 class Result:
     """What became of a run. What callers want most is at hand; the rest is taken apart when it is wanted."""
 
-    def __init__(self, pointer: Any) -> None:
-        self.pointer = ffi.gc(pointer, lib.sbx_result_free)
+    def __init__(self, outcome: Any) -> None:
+        if outcome.result == ffi.NULL:
+            raise _failure(outcome.error)
+        self.pointer = ffi.gc(outcome.result, lib.sbx_result_free)
+        self._outcome = outcome
 
     @property
     def success(self) -> bool:
         """Whether its status is "ok"."""
-        return bool(lib.sbx_result_success(self.pointer))
+        return cast(bool, self._outcome.success)
 
     @property
     def status(self) -> str:
         """What became of it."""
-        return cast(str, _text(lib.sbx_result_status(self.pointer)))
+        return cast(str, _text(self._outcome.status))
 
     @property
     def message(self) -> Optional[str]:
         """A sentence, or nothing."""
-        return _text(lib.sbx_result_message(self.pointer))
+        return _text(self._outcome.message)
 
     @property
     def exit_code(self) -> Optional[int]:
         """None where it did not exit."""
-        code = int(lib.sbx_result_exit_code(self.pointer))
+        code = cast(int, self._outcome.exit_code)
         return code if code >= 0 else None
 
     @property
     def memory_used(self) -> int:
         """Bytes."""
-        return int(lib.sbx_result_memory_used(self.pointer))
+        return cast(int, self._outcome.memory_used)
 
     @property
     def execution_time(self) -> float:
         """Seconds."""
-        return float(lib.sbx_result_execution_time(self.pointer))
+        return cast(float, self._outcome.execution_time)
 
     def output(self, stream: int) -> str:
         """What it wrote to standard output (1) or error (2); what is no UTF-8 is replaced."""
-        length = ffi.new("size_t *")
-        data = (lib.sbx_result_stdout if stream == 1 else lib.sbx_result_stderr)(self.pointer, length)
-        return bytes(ffi.buffer(data, length[0])).decode(ENCODING, "replace") if length[0] else ""
+        length = self._outcome.lengths[stream - 1]
+        if not length:
+            return ""
+        return cast(str, ffi.unpack(self._outcome.outputs[stream - 1], length).decode(ENCODING, "replace"))
 
     def whole(self) -> dict[str, Any]:
         """All of it, as the library tells it."""
@@ -228,36 +275,50 @@ class Engine:
                 keep.append(ffi.new("char[]", _bytes(value)))
                 setattr(options, field, keep[-1])
         self.pointer = _made(lib.sbx_engine_new, options)
-        self._running: set[Request] = set()
-        self._uses = 0
+        self._running: set[object] = set()  # requests that run, and whoever else uses it
         self._closing = False
-        self._changed = threading.Condition()
+        self._left = threading.Condition()
         self._owner = os.getpid()
 
-    @contextlib.contextmanager
-    def _used(self, request: Optional[Request] = None) -> Iterator[Any]:
-        """The engine's pointer, which is not freed meanwhile."""
+    def _enter(self, who: object) -> None:
+        """From now on, until _leave(), the engine is not freed. Whoever closes it looks here after having said so."""
         if self._owner != os.getpid():
             raise SandboxExecutionError("the engine was made before fork()", "make a new one in this process")
-        with self._changed:
-            if self._closing:
-                raise SandboxExecutionError("the engine is closed")
-            self._uses += 1
-            if request is not None:
-                self._running.add(request)
+        self._running.add(who)
+        if self._closing:
+            raise SandboxExecutionError("the engine is closed")
+
+    def _leave(self, who: object) -> None:
+        """May be called where _enter() has failed."""
+        self._running.discard(who)
+        if self._closing:
+            with self._left:
+                self._left.notify_all()
+
+    @contextlib.contextmanager
+    def _used(self) -> Iterator[Any]:
+        """The engine's pointer, which is not freed meanwhile."""
+        who = object()
         try:
+            self._enter(who)
             yield self.pointer
         finally:
-            with self._changed:
-                self._uses -= 1
-                if request is not None:
-                    self._running.discard(request)
-                self._changed.notify_all()
+            self._leave(who)
 
     def run(self, request: Request) -> Result:
-        """Runs a request to its end."""
-        with self._used(request) as pointer:
-            return Result(_made(lib.sbx_run, pointer, request.pointer))
+        """Runs a request to its end. On the main thread, signals are heard meanwhile."""
+        outcome = ffi.new(OUTCOME)
+        try:
+            self._enter(request)
+            if _on_main_thread():
+                request.hear_signals()
+            lib.sandbox_run(self.pointer, request.pointer, outcome)
+            result = Result(outcome)
+        finally:
+            self._leave(request)
+        if request.interrupt is not None:
+            raise request.interrupt
+        return result
 
     def check(self, request: Request) -> dict[str, Any]:
         """Static analysis alone; nothing runs."""
@@ -282,11 +343,11 @@ class Engine:
         # A copy made by fork() has none of the threads: what it holds is its parent's to end.
         if self._owner != os.getpid():
             return
-        with self._changed:
+        with self._left:
             first, self._closing = not self._closing, True
-            for request in self._running:
+            for request in [who for who in list(self._running) if isinstance(who, Request)]:
                 request.cancel()
-            ended = self._changed.wait_for(lambda: self._uses == 0, timeout=10)
+            ended = self._left.wait_for(lambda: not self._running, timeout=10)
         if first and ended:
             lib.sbx_engine_free(self.pointer)
 

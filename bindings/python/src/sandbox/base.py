@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Optional, Union, cast
+from typing import Any, Callable, Optional, Union
 
 from . import _native, events
 from .errors import SandboxExecutionError
 from .logger import SandboxLogger
 from .models import ExecutionPolicy, SandboxResult
-from .workers import Call, workers
-from .workspace import Workspace, sessions
+from .workers import workers
+from .workspace import Workspace, is_empty, sessions
 
 Data = Union[str, bytes]
 OWN_NAMES = ("/app", "/workspace")  # of the workspace, in every container
@@ -58,18 +58,7 @@ class BaseSandbox(ABC):
     def execute(self, code: Data, inject_setup: bool = True, *, stdin: Optional[Data] = None,
                 args: Sequence[str] = (), files: Optional[Mapping[str, Data]] = None) -> SandboxResult:
         """Runs a program to its end. What it does wrong is in the result; Ctrl-C ends it."""
-        request = self._request(code, inject_setup, stdin, args, files)
-        if threading.current_thread() is not threading.main_thread():
-            return self._run(request)
-        # Python hears Ctrl-C on the main thread, and only outside of the library.
-        call = Call(lambda: self._run(request))
-        try:
-            workers.start(call)
-            return cast("SandboxResult", call.wait())
-        except BaseException:
-            request.cancel()
-            call.give_up()
-            raise
+        return self._run(self._request(code, inject_setup, stdin, args, files))
 
     async def aexecute(self, code: Data, inject_setup: bool = True, *, stdin: Optional[Data] = None,
                        args: Sequence[str] = (), files: Optional[Mapping[str, Data]] = None) -> SandboxResult:
@@ -131,6 +120,8 @@ class BaseSandbox(ABC):
     @property
     def workspace(self) -> Workspace:
         """The files that executions of this sandbox share."""
+        if self._workspace is not None:
+            return self._workspace
         with self._lock:
             if self._workspace is None:
                 self._workspace = Workspace()
@@ -218,37 +209,36 @@ class BaseSandbox(ABC):
             request.add_mount(policy.mount_data_dir, policy.guest_data_path, "ro")
         for mount in policy.additional_readonly_mounts:
             request.add_mount(mount.source, mount.target, "ro")
-        request.collects = self._starts_empty()
-        if not request.collects:
+        if not self._collects(request):
             request.set("filesystem.workspace", str(self.workspace.path))
         if policy.guest_mount_path not in OWN_NAMES:
             request.add_mount(str(self.workspace.path), policy.guest_mount_path, "rw")
 
-    def _starts_empty(self) -> bool:
+    def _collects(self, request: _native.Request) -> bool:
         """An empty workspace of ours need not be mounted, which would cost the warm start: what the first
         program leaves is copied into it afterwards. Those that come meanwhile get it mounted."""
         if self._place is not None or self.policy.guest_mount_path not in OWN_NAMES:
             return False
-        if not self.workspace.is_empty():
-            return False
-        with self._lock:
-            first, self._collecting = not self._collecting, True
-        return first
+        with self.workspace.directory() as directory:
+            if not is_empty(directory):
+                return False
+            with self._lock:
+                request.collects, self._collecting = not self._collecting, True
+            if request.collects:
+                request.collect(directory)
+        return request.collects
 
     def _run(self, request: _native.Request, hear: Optional[Callable[[Any], None]] = None) -> SandboxResult:
         self.logger.log_execution_start(self.runtime, self.policy)
-        heard = _Security(self.logger, hear)
+        heard: Optional[_Security] = None
         if hear is not None or self.logger.is_heard(logging.WARNING):
+            heard = _Security(self.logger, hear)
             request.on_event(heard, output=hear is not None)
         try:
-            if request.collects:
-                with self.workspace.directory() as directory:
-                    request.collect(directory)
-                    ran = self._get_engine().run(request)
-            else:
-                ran = self._get_engine().run(request)
+            ran = self._get_engine().run(request)
         finally:
-            heard.close()
+            if heard is not None:
+                heard.close()
             if request.collects:
                 self._collecting = False
         result = SandboxResult.from_run(ran, self.workspace.path)

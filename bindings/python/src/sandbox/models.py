@@ -254,7 +254,7 @@ class SandboxResult(BaseModel):
             "message": ran.message,
         }
         # What model_construct() does, without looking at the defaults of all fields.
-        for name, value in (("__dict__", fields), ("__pydantic_fields_set__", {*fields, *_LATER}),
+        for name, value in (("__dict__", fields), ("__pydantic_fields_set__", set(_FIELDS)),
                             ("__pydantic_extra__", None), ("__pydantic_private__", {"_ran": ran})):
             object.__setattr__(result, name, value)
         return result
@@ -309,6 +309,9 @@ class SandboxResult(BaseModel):
     def _serialize(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         self._complete()
         return cast("dict[str, Any]", handler(self))
+
+
+_FIELDS = frozenset(SandboxResult.model_fields)
 
 
 def _decoded(raw: dict[str, Any], stream: str) -> str:

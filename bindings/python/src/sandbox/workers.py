@@ -1,4 +1,4 @@
-"""Threads that wait for programs, so that the caller's thread stays free for Ctrl-C and asyncio."""
+"""Threads that wait for programs, so that the caller's thread stays free for asyncio and for events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import queue
 import threading
 from concurrent.futures import Future
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 Task = Callable[[], None]
 
@@ -24,47 +24,6 @@ class _Worker(threading.Thread):
             task()
             del task
             self.on_rest(self)
-
-
-class Call:
-    """A function that runs on another thread while its caller waits: a Future with less around it."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self._function = function
-        self._value: Any = None
-        self._error: Optional[BaseException] = None
-        self._claim = threading.Lock()  # of whoever decides whether it begins
-        self._ended = threading.Lock()  # released when it has
-        self._ended.acquire()
-        self._is_over = False
-
-    def __call__(self) -> None:
-        """On the other thread."""
-        if not self._claim.acquire(blocking=False):
-            return
-        try:
-            self._value = self._function()
-        except BaseException as error:
-            self._error = error
-        self._is_over = True
-        self._ended.release()
-
-    def wait(self) -> Any:
-        """What it returns, or raises. Signals are heard meanwhile."""
-        self._wait()
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-    def give_up(self) -> None:
-        """Waits until it has ended; one that has not begun never does."""
-        if not self._claim.acquire(blocking=False):
-            self._wait()
-
-    def _wait(self) -> None:
-        # A signal that comes just before a wait is seen after it: no wait is long.
-        while not self._is_over:
-            self._ended.acquire(timeout=0.2)
 
 
 def _fill(future: Future[Any], function: Callable[[], Any]) -> None:

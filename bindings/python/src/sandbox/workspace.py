@@ -47,11 +47,6 @@ class Workspace:
         if self.is_temporary:
             self._remove()
 
-    def is_empty(self) -> bool:
-        """Whether there is nothing in it."""
-        with os.scandir(self.path) as entries:
-            return next(entries, None) is None
-
     @contextlib.contextmanager
     def directory(self) -> Iterator[int]:
         """A descriptor of it."""
@@ -118,6 +113,12 @@ class Workspace:
                 os.rmdir(last, dir_fd=fd)
             else:
                 os.unlink(last, dir_fd=fd)
+
+
+def is_empty(folder: int) -> bool:
+    """Whether there is nothing in a directory."""
+    with os.scandir(folder) as entries:
+        return next(entries, None) is None
 
 
 def _list_below(folder: int, path: PurePosixPath, found: list[str]) -> None:
