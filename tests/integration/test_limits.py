@@ -126,13 +126,14 @@ def test_cpu_time_is_measured(sandbox):
 
 
 def test_the_cpu_share_slows_a_program(sandbox):
-    code = "import time\nt = time.monotonic()\nwhile time.monotonic() - t < 1.5: pass\nprint(time.process_time())"
+    code = ("import time\nc, t = time.process_time(), time.monotonic()\nwhile time.monotonic() - t < 1.5: pass\n"
+            "print((time.process_time() - c) / (time.monotonic() - t))")
     result = sandbox.python(code, "--cpus", "0.2", "-t", "20s", "--enforcement", "best-effort")
     states = {p["name"]: p["state"] for p in result["protections"]}
     if states["cpus"] != "enforced":
         assert not sandbox.is_root, "root can limit the share"
         pytest.skip("this user cannot limit the share here, and the result says so")
-    assert float(result["stdout"]) < 0.9
+    assert float(result["stdout"]) < 0.5
 
 
 def test_a_fraction_that_cannot_be_held_is_refused(sandbox):
