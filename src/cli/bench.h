@@ -28,6 +28,9 @@ enum {
         BENCH_SLOTS = 4, /* containers kept ready: the keeper's default */
 };
 
+/* An image of docker's that is made for the bench. */
+#define BENCH_IMAGE "sandbox-bench"
+
 /* Which environment a process gets: without any keeper, or with ours. */
 enum bench_surroundings { BENCH_ALONE, BENCH_WITH_KEEPER, BENCH_SURROUNDINGS };
 
@@ -67,7 +70,9 @@ struct bench_row_kind {
         const char *fuel;    /* that it may use; NULL: what everybody may */
         bool is_warm;        /* it is measured only where it does start warm */
         enum bench_surroundings surroundings;
-        bool compares; /* one of another sandbox, for --compare */
+        bool compares;          /* one of another sandbox, for --compare */
+        bool leaves_containers; /* docker goes on removing what ran: that is waited for, not timed
+                                 */
         int (*prepare)(struct bench *bench, const char *tool, struct error *err); /* or NULL */
         void (*finish)(struct bench *bench, const char *tool);                    /* or NULL */
 };
@@ -124,6 +129,12 @@ int bench_prepare_python_bundle(struct bench *bench, const char *tool, struct er
 /* The same as an image of docker's, which is removed at the end. */
 int bench_prepare_image(struct bench *bench, const char *tool, struct error *err);
 void bench_finish_image(struct bench *bench, const char *tool);
+/* The same for a row whose containers wait: the engine that keeps them is ended. */
+void bench_finish_pool(struct bench *bench, const char *tool);
+/* How many containers of ours docker has; -1 where that is not known. */
+int bench_count_containers(struct bench *bench, const char *tool);
+/* Waits until they are no more than so many. */
+void bench_await_removal(struct bench *bench, const char *tool, int count);
 int bench_prepare_isolate(struct bench *bench, const char *tool, struct error *err);
 void bench_finish_isolate(struct bench *bench, const char *tool);
 

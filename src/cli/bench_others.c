@@ -1,12 +1,16 @@
 /* What other sandboxes want to find before they run anything. */
 #include "cli/bench.h"
+#include "cli/run.h"
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { LIST_MAX = 16384, REMOVAL_TRIES = 200 };
 
 /* What `runc spec` would write, cut down to what the program needs; the arguments come between. */
 static const char config_head[] =
@@ -97,8 +101,8 @@ int bench_prepare_image(struct bench *bench, const char *tool, struct error *err
         static const char *const pack[] = {
                 "/usr/bin/tar", "-C", "{dir}/bundle/rootfs", "-cf", "{dir}/image.tar", ".", NULL
         };
-        static const char *const import[] = { "{tool}", "import", "{dir}/image.tar",
-                                              "sandbox-bench", NULL };
+        static const char *const import[] = { "{tool}", "import", "{dir}/image.tar", BENCH_IMAGE,
+                                              NULL };
         int r = bench_prepare_bundle(bench, tool, err);
 
         if (r == 0)
@@ -108,9 +112,44 @@ int bench_prepare_image(struct bench *bench, const char *tool, struct error *err
 
 void bench_finish_image(struct bench *bench, const char *tool)
 {
-        static const char *const forget[] = { "{tool}", "image", "rm", "sandbox-bench", NULL };
+        static const char *const forget[] = { "{tool}", "image", "rm", BENCH_IMAGE, NULL };
 
         (void)run_step(bench, forget, tool, NULL); /* nothing can be done about a failure */
+}
+
+void bench_finish_pool(struct bench *bench, const char *tool)
+{
+        sbx_engine_free(bench->warm_engine); /* who wants another makes another */
+        bench->warm_engine = NULL;
+        bench_await_removal(bench, tool, 0);
+        bench_finish_image(bench, tool);
+}
+
+int bench_count_containers(struct bench *bench, const char *tool)
+{
+        static const char *const list[] = { "{tool}",  "ps",       "--all",
+                                            "--quiet", "--filter", "label=sandbox-run.owner",
+                                            NULL };
+        AUTO_CLOSE int fd = memfd_create("containers", MFD_CLOEXEC);
+        char text[LIST_MAX];
+        int count = 0;
+        ssize_t length;
+        pid_t pid;
+
+        if (fd < 0 || bench_command(bench, list, tool, BENCH_ALONE, fd, &pid, NULL) < 0 ||
+            bench_wait(pid, "ps", NULL) < 0)
+                return -1;
+        length = pread(fd, text, sizeof(text), 0);
+        for (ssize_t i = 0; i < length; i++)
+                count += text[i] == '\n';
+        return length < 0 ? -1 : count;
+}
+
+void bench_await_removal(struct bench *bench, const char *tool, int count)
+{
+        for (int i = 0; i < REMOVAL_TRIES && count >= 0 && !run_signals_caught(); i++)
+                if (bench_count_containers(bench, tool) <= count)
+                        return;
 }
 
 static int isolate_step(struct bench *bench, const char *tool, const char *step, struct error *err)

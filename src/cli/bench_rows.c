@@ -95,6 +95,8 @@ static int measure_once(struct bench *bench, struct bench_row *row, uint64_t *re
                         struct error *err)
 {
         AUTO_RESULT sbx_result *result = NULL;
+        int containers =
+                row->kind->leaves_containers ? bench_count_containers(bench, row->tool) : -1;
         uint64_t start;
         int r;
 
@@ -107,6 +109,7 @@ static int measure_once(struct bench *bench, struct bench_row *row, uint64_t *re
         row->spent_ns += *ret_ns;
         if (row->kind->is_warm)
                 bench_settle(bench);
+        bench_await_removal(bench, row->tool, containers);
         if (result && row->kind->is_warm && !bench_is_warm(result))
                 row->cold_count++;
         return r;

@@ -90,8 +90,9 @@ static int record_aside(struct bench *bench, struct error *err)
         char state[sizeof(bench->directory) + 16];
 
         (void)snprintf(state, sizeof(state), "%s/state", bench->directory);
-        if (setenv("SANDBOX_STATE_DIR", state, 1) < 0 || unsetenv("SANDBOX_WARM_WAIT") < 0)
-                return error_set_errno(err, "set SANDBOX_STATE_DIR");
+        if (setenv("SANDBOX_STATE_DIR", state, 1) < 0 || unsetenv("SANDBOX_WARM_WAIT") < 0 ||
+            setenv("DOCKER_IMAGE", BENCH_IMAGE, 1) < 0)
+                return error_set_errno(err, "set SANDBOX_STATE_DIR and DOCKER_IMAGE");
         if (make_environments(bench, err) < 0)
                 return SBX_ENOMEM;
         if (setup_engine(NULL, false, &bench->engine, err) < 0)

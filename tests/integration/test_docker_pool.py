@@ -1,7 +1,9 @@
 """Containers of an engine's that wait for a run each: what comes of it is what a new one gives. See docs/DOCKER.md."""
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -134,4 +136,17 @@ def test_killed_who_keeps_it_it_goes(docker, keeper, with_helper):
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
     keeper.process.communicate()
+    wait_until(lambda: not docker.containers() and not docker.volumes(), 60, "nothing is left")
+
+
+def test_the_bench_compares_it_with_the_engines_own_command(docker, program):
+    if not os.environ.get("SANDBOX_DOCKER_ALL"):
+        pytest.skip("make test-docker runs it")
+    if not shutil.which("docker"):
+        pytest.skip("the command docker is not installed")
+    outcome = program.call("bench", "--only", "docker,docker-backend,docker-warm", "--runs", "1", "--json", env=docker.env, timeout=300)
+    rows = {row["name"]: row for row in json.loads(outcome.stdout)["rows"]}
+    for name in ("docker", "docker-backend", "docker-warm"):
+        assert rows[name]["median"] > 0, rows[name]
+    assert not [one for one in docker.call("GET", "/v1.41/images/json") if "sandbox-bench:latest" in (one["RepoTags"] or [])]
     wait_until(lambda: not docker.containers() and not docker.volumes(), 60, "nothing is left")
