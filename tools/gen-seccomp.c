@@ -438,6 +438,32 @@ static void end_profile(void)
         profile = NULL;
 }
 
+static void keep_affinity(scmp_filter_ctx ctx)
+{
+        add(ctx, SCMP_ACT_ERRNO(EPERM), "sched_setaffinity", 0, NULL);
+}
+
+enum { ADDED_PARTS = 2 };
+
+/* What is added to the main filter where it is needed; all else is allowed by these. */
+static const struct {
+        const char *name;
+        void (*parts[ADDED_PARTS])(scmp_filter_ctx ctx);
+} additions[] = {
+        { "filter_pinned", { keep_affinity } },
+        { "filter_forks", { ask_about_forks } },
+        { "filter_threads", { ask_about_threads } },
+        { "filter_attempts", { note_attempts } },
+        { "filter_attempts_forks", { note_attempts, ask_about_forks } },
+        { "filter_attempts_threads", { note_attempts, ask_about_threads } },
+        { "filter_network", { ask_about_addresses } },
+        { "filter_network_forks", { ask_about_addresses, ask_about_forks } },
+        { "filter_network_threads", { ask_about_addresses, ask_about_threads } },
+        { "filter_sockets", { guard_sockets } },
+        { "filter_shared", { refuse_set_id_bits } },
+        { "filter_measured", { keep_open_to_view } },
+};
+
 int main(int argc, char **argv)
 {
         scmp_filter_ctx ctx = new_filter(SCMP_ACT_ERRNO(ENOSYS));
@@ -458,56 +484,11 @@ int main(int argc, char **argv)
         end_profile();
         print_filter(ctx, "filter_main", out);
 
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        add(ctx, SCMP_ACT_ERRNO(EPERM), "sched_setaffinity", 0, NULL);
-        print_filter(ctx, "filter_pinned", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        ask_about_forks(ctx);
-        print_filter(ctx, "filter_forks", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        ask_about_threads(ctx);
-        print_filter(ctx, "filter_threads", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        note_attempts(ctx);
-        print_filter(ctx, "filter_attempts", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        note_attempts(ctx);
-        ask_about_forks(ctx);
-        print_filter(ctx, "filter_attempts_forks", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        note_attempts(ctx);
-        ask_about_threads(ctx);
-        print_filter(ctx, "filter_attempts_threads", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        ask_about_addresses(ctx);
-        print_filter(ctx, "filter_network", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        ask_about_addresses(ctx);
-        ask_about_forks(ctx);
-        print_filter(ctx, "filter_network_forks", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        ask_about_addresses(ctx);
-        ask_about_threads(ctx);
-        print_filter(ctx, "filter_network_threads", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        guard_sockets(ctx);
-        print_filter(ctx, "filter_sockets", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        refuse_set_id_bits(ctx);
-        print_filter(ctx, "filter_shared", out);
-
-        ctx = new_filter(SCMP_ACT_ALLOW);
-        keep_open_to_view(ctx);
-        print_filter(ctx, "filter_measured", out);
+        for (size_t i = 0; i < sizeof(additions) / sizeof(additions[0]); i++) {
+                ctx = new_filter(SCMP_ACT_ALLOW);
+                for (size_t part = 0; part < ADDED_PARTS && additions[i].parts[part]; part++)
+                        additions[i].parts[part](ctx);
+                print_filter(ctx, additions[i].name, out);
+        }
         return fclose(out) == 0 ? 0 : 1;
 }
