@@ -93,8 +93,10 @@ static const uint64_t allowed_node_types[] = { 0, S_IFREG, S_IFIFO, S_IFSOCK };
 /* clone3 is not there at all. */
 static const char *const fork_calls[] = { "clone", "fork", "vfork" };
 
-/* Calls by which a socket gets an address. On sendto only where there is one; sendmsg's is behind a
- * pointer and leads no further. */
+/* Calls by which a socket gets an address. On sendto only where there is one; that of messages is
+ * behind a pointer, so all of them are asked about, but for those of the helper that hands over the
+ * very descriptor by which is asked. A guest can mark its own so: then nobody is told, and it
+ * reaches nobody all the same. */
 static const char *const address_calls[] = { "connect", "bind", "listen" };
 
 /* What a guest could do with a socket that the supervisor connected for it: reach others (TCP fast
@@ -254,6 +256,8 @@ static void ask_about_addresses(scmp_filter_ctx ctx)
         for (size_t i = 0; i < sizeof(address_calls) / sizeof(address_calls[0]); i++)
                 add(ctx, SCMP_ACT_NOTIFY, address_calls[i], 0, NULL);
         add_one(ctx, SCMP_ACT_NOTIFY, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
+        add_one(ctx, SCMP_ACT_NOTIFY, "sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_PROXY, 0));
+        add(ctx, SCMP_ACT_NOTIFY, "sendmmsg", 0, NULL);
 }
 
 /* What leads out by an address; sends of several parts are refused without a word. */

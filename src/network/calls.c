@@ -1,5 +1,5 @@
 /*
- * The guest's calls that wait for us: connect, bind and listen, and sends to an address.
+ * The guest's calls that wait for us: connect, bind and listen; sends.c has those that send.
  *
  * Nothing here lets the kernel go on with a call on an internet socket that could lead out: between
  * our look and the kernel's, another thread can put another socket under the same number. What a
@@ -152,11 +152,6 @@ static void go_on_unix(struct network *network, struct inquiry *inquiry)
 
 /* ---- connect ---- */
 
-static bool may_send(const struct network *network, const struct address *address, uint16_t port)
-{
-        return address_is_loopback(address) || relay_has(network, address, port);
-}
-
 /* Sets the address of a socket for datagrams of the guest's own namespace, which lead nowhere but
  * to its loopback. */
 static void connect_datagrams(struct network *network, struct inquiry *inquiry)
@@ -172,7 +167,7 @@ static void connect_datagrams(struct network *network, struct inquiry *inquiry)
         /* C libraries connect to addresses that they know, without sending, to learn which is the
          * nearest. */
         if (address_from_socket(&inquiry->name, inquiry->length, &address, &port) == 0 &&
-            !may_send(network, &address, port)) {
+            !sends_may_go(network, &address, port)) {
                 if (!decide_is_known(network, &address))
                         network_refuse(network, "UDP is not allowed", "connect udp %s",
                                        address_text(&address, port, text));
@@ -296,26 +291,11 @@ static void handle_listen(struct network *network, struct inquiry *inquiry)
                             listen(inquiry->copy, (int)inquiry->call->arguments[1]));
 }
 
-/* ---- sends to an address ---- */
+/* ---- all of them ---- */
 
-/* Harmless whatever it is by now: sockets for datagrams are in the guest's own namespace, and on
- * TCP the filter refuses the one flag by which the address would count. So this only tells. */
-static void handle_send(struct network *network, const struct notify_call *call)
+static bool sends(int number)
 {
-        struct sockaddr_storage name = { 0 };
-        char text[ADDRESS_TEXT_MAX];
-        size_t length = (size_t)call->arguments[5];
-        struct address address;
-        uint16_t port;
-
-        if (length <= sizeof(name) &&
-            guest_read(call->thread, call->arguments[4], &name, length) == 0 &&
-            notify_is_valid(network->guest.listener, call->id) &&
-            address_from_socket(&name, length, &address, &port) == 0 &&
-            !may_send(network, &address, port))
-                network_refuse(network, "UDP is not allowed", "send udp %s",
-                               address_text(&address, port, text));
-        (void)notify_go_on(network->guest.listener, call->id);
+        return number == SYS_sendto || number == SYS_sendmsg || number == SYS_sendmmsg;
 }
 
 static bool starts_process(int number)
@@ -356,8 +336,8 @@ static void handle(struct network *network, const struct notify_call *call)
         struct inquiry inquiry = { .call = call, .copy = -1 };
         int r;
 
-        if (call->number == SYS_sendto) {
-                handle_send(network, call);
+        if (sends(call->number)) {
+                sends_handle(network, call);
                 return;
         }
         for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {

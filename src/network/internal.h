@@ -125,8 +125,13 @@ void calls_ready(struct network *network, struct watched *self);
 /* Notes which network namespace we are in. 0, or -1 with errno. */
 int calls_know_ourselves(struct network *network);
 
-/* connections.c: connections on their way. */
+/* sends.c: datagrams with an address. */
 struct notify_call;
+/* Whether one may go there. */
+bool sends_may_go(const struct network *network, const struct address *address, uint16_t port);
+void sends_handle(struct network *network, const struct notify_call *call);
+
+/* connections.c: connections on their way. */
 struct destination {
         int family; /* of the guest's socket */
         struct address address;

@@ -645,8 +645,9 @@ def test_udp_needs_a_rule_of_its_own(world, sandbox):
     result = run(world, sandbox, f"""
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         print(attempt(lambda: s.sendto(b"ping", ("{GOOD}", 9))), attempt(lambda: s.connect(("{GOOD}", 9))))
+        print(attempt(lambda: s.sendmsg([b"ping"], [], 0, ("{GOOD}", 9))))
         """, "--allow", GOOD)
-    assert printed(result) == ["ENETUNREACH ENETUNREACH"]
+    assert printed(result) == ["ENETUNREACH ENETUNREACH", "ENETUNREACH"]
     assert whats(result) == {f"send udp {GOOD}:9"}
 
 
@@ -665,13 +666,13 @@ def test_udp_reaches_what_a_rule_names(world, sandbox, rule, host):
         s.sendmsg([b"x" * 30000], [], 0, (address, 9)); print(len(s.recv(65536)))
         for other in (("203.0.113.11", 9), (address, 10)):
             s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            print(attempt(lambda: s.connect(other)))
-            s.sendto(b"x", other)
+            print(attempt(lambda: s.connect(other)), attempt(lambda: s.sendto(b"x", other)),
+                  attempt(lambda: s.sendmsg([b"x"], [], 0, other)))
         print(attempt(lambda: socket.create_connection((address, 80))))
         """, "--allow", rule)
     lines = printed(result)
     assert lines[:3] == [f"(b'ping', ('{GOOD}', 9))"] * 2 + ["30000"]
-    assert lines[3:] == ["ENETUNREACH"] * 3
+    assert lines[3:] == ["ENETUNREACH ENETUNREACH ENETUNREACH"] * 2 + ["ENETUNREACH"]
     assert (result["metrics"]["net_rx_bytes"], result["metrics"]["net_tx_bytes"]) == (30008, 30008)
     assert f"send udp {OTHER}:9" in whats(result)
 
@@ -683,12 +684,53 @@ def test_udp_name_does_not_lead_into_a_private_network(world, sandbox):
         print(socket.gethostbyname("private.example"))
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         print(attempt(lambda: s.connect(("{PRIVATE}", 9))))
-        s.sendto(b"ping", ("{PRIVATE}", 9)); s.settimeout(0.2)
+        print(attempt(lambda: s.sendto(b"ping", ("{PRIVATE}", 9)))); s.settimeout(0.2)
         print(attempt(lambda: s.recv(9)))
         """, "--allow", "private.example:9/udp", "--allow", f"{PRIVATE}:80", "--allow", f"{PRIVATE}:11/udp")
-    assert printed(result)[:2] == [PRIVATE, "ENETUNREACH"] and "b'ping'" not in result["stdout"]
+    assert printed(result)[:3] == [PRIVATE, "ENETUNREACH", "ENETUNREACH"] and "b'ping'" not in result["stdout"]
     assert not [line for line in world.seen()[before:] if line.startswith("udp")]
     assert f"udp {PRIVATE}:9" in whats(result)
+
+
+def test_messages_are_sent_and_refused_one_by_one(world, sandbox, compile_program):
+    """A batch to an allowed place arrives, one that begins elsewhere is refused; others need no address."""
+    program = compile_program("batch", r"""
+        #define _GNU_SOURCE
+        #include <arpa/inet.h>
+        #include <errno.h>
+        #include <stdio.h>
+        #include <string.h>
+        #include <sys/socket.h>
+        static int batch(int fd, const char *first, const char *second)
+        {
+                struct sockaddr_in to[2] = { { .sin_family = AF_INET, .sin_port = htons(9) },
+                                             { .sin_family = AF_INET, .sin_port = htons(9) } };
+                struct iovec part = { "ping", 4 };
+                struct mmsghdr both[2] = { { { &to[0], sizeof(to[0]), &part, 1 } },
+                                           { { &to[1], sizeof(to[1]), &part, 1 } } };
+                int n;
+                inet_pton(AF_INET, first, &to[0].sin_addr);
+                inet_pton(AF_INET, second, &to[1].sin_addr);
+                n = sendmmsg(fd, both, 2, 0);
+                return n < 0 ? -errno : n;
+        }
+        int main(int argc, char **argv)
+        {
+                int fd = socket(AF_INET, SOCK_DGRAM, 0), pair[2];
+                struct iovec part = { "unix", 4 };
+                struct msghdr plain = { .msg_iov = &part, .msg_iovlen = 1 };
+                char answer[9] = "";
+                printf("%d %d\n", batch(fd, argv[1], argv[1]), batch(fd, argv[2], argv[1]) == -ENETUNREACH);
+                for (int i = 0; i < 2; i++)
+                        printf("%zd\n", recv(fd, answer, sizeof(answer), 0));
+                socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+                printf("%zd ", sendmsg(pair[0], &plain, 0));
+                printf("%zd %s\n", recv(pair[1], answer, sizeof(answer), 0), answer);
+        }
+        """)
+    result = world.run(sandbox, "--allow", f"{GOOD}:9/udp", program, "--", GOOD, OTHER)
+    assert printed(result) == ["2 1", "4", "4", "4 4 unix"]
+    assert whats(result) == {f"send udp {OTHER}:9"}
 
 
 @pytest.mark.parametrize("rule", ["good.example/udp", "good.example:1-9/udp", "203.0.113.0/24:9/udp", "*.sub.example:9/udp"])
