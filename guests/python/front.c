@@ -43,6 +43,86 @@ static int start(void)
         return PyStatus_Exception(status) ? -1 : 0;
 }
 
+/* ---- objects of the snapshot are not counted any more ---- */
+
+/* Objects whose references are still to be visited. */
+struct pile {
+        PyObject **items;
+        size_t count, room;
+};
+
+static int keep(PyObject *object, void *data)
+{
+        struct pile *pile = data;
+
+        if (!object || _Py_IsImmortal(object))
+                return 0;
+        if (pile->count == pile->room) {
+                size_t room = pile->room ? 2 * pile->room : 4096;
+                PyObject **items = realloc(pile->items, room * sizeof(*items));
+
+                if (!items)
+                        return -1;
+                pile->items = items;
+                pile->room = room;
+        }
+        object->ob_refcnt = _Py_IMMORTAL_REFCNT;
+        pile->items[pile->count++] = object;
+        return 0;
+}
+
+/* Code shows nothing to a visitor. */
+static int keep_parts_of_code(PyCodeObject *code, struct pile *pile)
+{
+        PyObject *parts[] = { code->co_consts,         code->co_names,
+                              code->co_exceptiontable, code->co_filename,
+                              code->co_name,           code->co_qualname,
+                              code->co_linetable,      code->co_localsplusnames,
+                              code->co_localspluskinds };
+        int r = 0;
+
+        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && r == 0; i++)
+                r = keep(parts[i], pile);
+        return r;
+}
+
+/* A count that is written at each look is a page that each run has to copy. What is in the snapshot
+ * lives as long as the run, so that nothing is lost where nobody counts. */
+static int keep_all(PyObject *objects)
+{
+        struct pile pile = { 0 };
+        int r = 0;
+
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects) && r == 0; i++)
+                r = keep(PyList_GET_ITEM(objects, i), &pile);
+        while (r == 0 && pile.count > 0) {
+                PyObject *object = pile.items[--pile.count];
+                traverseproc traverse = Py_TYPE(object)->tp_traverse;
+
+                if (PyCode_Check(object))
+                        r = keep_parts_of_code((PyCodeObject *)object, &pile);
+                else if (PyType_IS_GC(Py_TYPE(object)) && traverse)
+                        r = traverse(object, keep, &pile);
+        }
+        free(pile.items);
+        return r;
+}
+
+static int keep_snapshot(void)
+{
+        PyObject *collector = PyImport_ImportModule("gc");
+        PyObject *objects = collector ? PyObject_CallMethod(collector, "get_objects", NULL) : NULL;
+        PyObject *frozen = NULL;
+        int r = objects ? keep_all(objects) : -1;
+
+        if (r == 0)
+                frozen = PyObject_CallMethod(collector, "freeze", NULL);
+        Py_XDECREF(frozen);
+        Py_XDECREF(objects);
+        Py_XDECREF(collector);
+        return frozen ? 0 : -1;
+}
+
 __attribute__((export_name("prepare"))) int prepare(void)
 {
         PyObject *module;
@@ -51,7 +131,7 @@ __attribute__((export_name("prepare"))) int prepare(void)
                 return 1;
         module = PyImport_ImportModule("sandbox_launch");
         launch = module ? PyObject_GetAttrString(module, "launch") : NULL;
-        if (!launch) {
+        if (!launch || keep_snapshot() < 0) {
                 PyErr_Print();
                 return 1;
         }

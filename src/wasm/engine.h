@@ -94,6 +94,9 @@ int wasm_engine_set_limits(struct wasm_engine *engine, uint64_t memory_bytes, ui
 /* Where the module's own start function ended it, the trap says how; else that is NONE. */
 int wasm_engine_instantiate(struct wasm_engine *engine, enum wasm_trap *ret_trap);
 
+/* Makes what is loaded cheap to copy by fork. */
+int wasm_engine_settle(struct wasm_engine *engine);
+
 /* Whether it exports a function of this name that takes nothing. */
 bool wasm_engine_has(struct wasm_engine *engine, const char *name);
 /* Calls one; the number it returns, or 0. */

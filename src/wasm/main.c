@@ -46,7 +46,8 @@ static int run_parked(struct worker *worker, const char *text)
         int fd, at = 0;
 
         if (sscanf(text, "%31s %63s %n", guest, identity, &at) != 2 ||
-            worker_load(worker, text + at, guest) < 0) {
+            worker_load(worker, text + at, guest) < 0 ||
+            (worker->engine.module && wasm_engine_settle(&worker->engine) < 0)) {
                 (void)fprintf(stderr, "sandbox-wasm: cannot park '%s': %s\n", text,
                               worker->engine.why);
                 return 125;
