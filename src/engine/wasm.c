@@ -338,8 +338,12 @@ int wasm_settle(struct passage *passage, struct error *err)
                 take_usage(passage, &report);
         if (run->outcome != OUTCOME_OK && run->outcome != OUTCOME_FAILED)
                 return 0; /* the monitor knows better */
-        if (report.end == WASM_END_BROKEN)
-                return error_set(err, SBX_ESYSTEM, "%s", report.text);
+        if (report.end == WASM_END_BROKEN) {
+                (void)error_set(err, SBX_ESYSTEM, "%s", report.text);
+                if (str_has_prefix(report.text, WASM_NOT_LOADED))
+                        error_hint(err, "build it again, for this machine: make wasm");
+                return -1;
+        }
         if (outcomes[report.end] == OUTCOME_OK)
                 return 0;
         run->outcome = outcomes[report.end];

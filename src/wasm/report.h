@@ -34,6 +34,9 @@ enum {
         WASM_TRAP_EXIT = 134,           /* as for a program that aborts */
 };
 
+/* How the text of a report begins where engine or image are not for this machine. */
+#define WASM_NOT_LOADED "the guest cannot be loaded"
+
 /* What a guest that was made by this project returns when it had no memory left. */
 enum { WASM_CODE_MEMORY = 1 << 16 };
 

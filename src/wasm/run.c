@@ -70,7 +70,8 @@ static int give_up(struct worker *worker, enum wasm_end end, const char *what, c
         char text[sizeof(worker->report.text)];
 
         (void)snprintf(text, sizeof(text), "%.60s%s%.170s", what, *why ? ": " : "", why);
-        (void)fprintf(stderr, "sandbox: %s\n", text);
+        if (end != WASM_END_BROKEN || !worker->has_report) /* who reads the report says it */
+                (void)fprintf(stderr, "sandbox: %s\n", text);
         tell(worker, end, text);
         return end == WASM_END_BROKEN ? 125 : 1;
 }
@@ -264,8 +265,7 @@ int worker_run(struct worker *worker, char **arguments, size_t argument_count, c
         if (!text || argument_count < 1 || wasm_orders_read(text, &orders) < 0)
                 return give_up(worker, WASM_END_BROKEN, "the worker has no orders", "");
         if (!worker->is_ready && worker_load(worker, orders.parts, orders.guest) < 0) {
-                code = give_up(worker, WASM_END_BROKEN, "the guest cannot be loaded",
-                               worker->engine.why);
+                code = give_up(worker, WASM_END_BROKEN, WASM_NOT_LOADED, worker->engine.why);
         } else {
                 take_environment(&worker->wasi, environment);
                 worker->wasi.arguments = arguments;

@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from helpers.leftovers import wait_until
-from helpers.program import ORDINARY_UID, wasm_parts
+from helpers.program import ORDINARY_UID, REPOSITORY, wasm_parts
 
 pytestmark = pytest.mark.skipif(wasm_parts() is None, reason="the wasm backend is not built: make wasm")
 
@@ -304,7 +304,21 @@ def test_what_is_another_users_is_not_loaded(sandbox, parts):
 def test_broken_image_is_no_crash(sandbox, parts):
     (parts / "python.cwasm").write_bytes(b"\x7fELF" + bytes(5000))
     outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(parts)})
-    assert outcome.exit_code == 125 and "the guest cannot be loaded" in outcome.error
+    assert outcome.exit_code == 125 and outcome.error.count("the guest cannot be loaded") == 1
+    assert "make wasm" in outcome.error.split("hint:")[1]
+
+
+def test_image_for_another_processor_is_made_again(sandbox):
+    """By the command of a checkout, which looks at each start. What is kept is not compiled again."""
+    parts = REPOSITORY / "build/wasm"
+    if wasm_parts() != parts or not sandbox.is_root or os.geteuid() != 0:
+        pytest.skip("the checkout's own, as its owner")
+    processor = (parts / "processor").read_text()
+    (parts / "processor").write_text("flags : another one\n")
+    done = subprocess.run([REPOSITORY / "sandbox-run", "run", *WASM, "-l", "python", "-c", "print(1)"], capture_output=True,
+                          timeout=600, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0 and done.stdout == b"1\n", done
+    assert (parts / "processor").read_text() == processor
 
 
 # ---- who asks for fuel gets it, or is told

@@ -90,6 +90,17 @@ def test_growth_stops_at_the_limit(run):
     assert result["exit_code"] == 255 and result["memory_used"] == 65536
 
 
+def test_table_larger_than_allowed(run):
+    """Nor does it grow beyond: table.grow answers -1, and the module exits with that answer's lowest byte."""
+    made = wasm.sections(b"")
+    made[wasm.TABLE] = wasm.vector([b"\x70\0" + wasm.number(1 << 21)])
+    assert run(wasm.join(made))["status"] == "compile_error"
+    grow = b"\xd0\x70" + wasm.const(1 << 21) + b"\xfc\x0f\x00" + wasm.call(0)
+    made = wasm.sections(grow, imports=[wasm.PROC_EXIT])
+    made[wasm.TABLE] = wasm.vector([b"\x70\0" + wasm.number(4)])
+    assert run(wasm.join(made))["exit_code"] == 255
+
+
 def test_pointers_outside_of_its_memory_are_errors(run):
     """Every function of WASI with the wildest numbers: an errno, never more."""
     names = ["args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "random_get", "fd_prestat_get",
