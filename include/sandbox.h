@@ -179,7 +179,8 @@ SBX_API int sbx_request_set_code_fd(sbx_request *req, int fd, sbx_error **err);
 SBX_API int sbx_request_add_source(sbx_request *req, const char *path, const void *data,
                                    size_t length, sbx_error **err);
 SBX_API int sbx_request_add_source_fd(sbx_request *req, const char *path, int fd, sbx_error **err);
-/* The file of the project that is run; NULL: found by the conventions of its language. */
+/* The file of the project that is run, or, in a language that has them, the name of a module
+ * ("package.part"); NULL: found by the conventions of its language. */
 SBX_API int sbx_request_set_entry(sbx_request *req, const char *path, sbx_error **err);
 /* Files that the program finds in its workspace, as its own. */
 SBX_API int sbx_request_add_input(sbx_request *req, const char *path, const void *data,

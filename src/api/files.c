@@ -23,6 +23,8 @@ int sbx_request_add_source_fd(sbx_request *req, const char *path, int fd, sbx_er
 
         if (!req || !path)
                 return api_fail_null("sbx_request_add_source_fd", err);
+        if (!path[0] && request_name_folder(&req->request, fd, &error) < 0)
+                return api_fail(&error, err);
         return give(request_add_file_fd(&req->request.sources, path, fd, &error), &error, err);
 }
 

@@ -46,6 +46,9 @@ struct passage {
         /* Or a project, whose files the request holds: */
         bool is_project;
         const char *entry;      /* the file that is run, borrowed; "" where the language knows */
+        char *module;           /* owned: its name, where it is started as one; or NULL */
+        bool is_package;        /* the whole project is one */
+        struct bundle package;  /* a link with the name of the project, where that is a package */
         struct strlist sources; /* paths of the files of its language */
         /* What the compiler made from either: */
         struct cache_entry built;
@@ -54,6 +57,7 @@ struct passage {
         char *prepared_path;          /* owned: the toolchain's directory; NULL where it has none */
         bool is_prepared;             /* that is there */
         struct result_step ready;     /* how readying it went */
+        struct strbuf error_tail;     /* the end of a step's standard error */
         struct deps deps;             /* what the program needs beside its language */
         struct analysis_job analysis; /* of its source, under way beside the rest */
         struct request_rule_list rules; /* of the folders that the policy names */
@@ -130,6 +134,18 @@ const struct language_compile *build_of(const struct passage *passage);
 
 /* project.c: which language a project is in, which of its files is run. */
 int project_identify(struct passage *passage, struct error *err);
+/* project_module.c: the file that a name such as "package.module" stands for; NULL: none. */
+const char *project_find_module(const struct passage *passage, const char *name);
+/* Whether the entry is started as a module, and under which name. */
+int project_name_module(struct passage *passage, struct error *err);
+/* Once the workspace is known: the link stands in /code, wherever the project does, so that its
+ * parent is a folder that modules can be looked for in. */
+int project_link_package(struct passage *passage, struct error *err);
+
+/* memory_end.c: a runtime that ran into the limit it was told ends in its own way. */
+void memory_end_listen(struct passage *passage, const struct step_order *order,
+                       struct monitor_order *watch);
+void memory_end_settle(struct passage *passage, const struct step_order *order);
 
 /* inputs.c: what the guest was given in its workspace is none of its doing. */
 int inputs_check(const struct plan_input *input, struct error *err);

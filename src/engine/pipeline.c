@@ -55,6 +55,9 @@ static void passage_done(struct passage *passage)
                 fd_close(passage->counted_fds[i]);
         mem_free(passage->resolver);
         strlist_done(&passage->sources);
+        mem_free(passage->module);
+        strbuf_done(&passage->error_tail);
+        bundle_done(&passage->package);
         cache_entry_done(&passage->built);
         deps_done(passage);
         mem_free(passage->prepared_path);
@@ -142,6 +145,7 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
                 .result = result_new(),
         };
         bundle_init(&passage->built.files);
+        bundle_init(&passage->package);
         running_init(&passage->running);
         history_artifacts_init(&passage->artifacts);
         deps_init(&passage->deps);

@@ -148,10 +148,8 @@ static int find_entry(struct passage *passage, const struct bundle *sources, str
 {
         const struct language *language = passage->language;
 
-        if (passage->code->entry) {
-                passage->entry = passage->code->entry;
-                return 0;
-        }
+        if (passage->entry[0])
+                return 0; /* asked for */
         passage->entry = first_of(language->project.entries, sources);
         if (!passage->entry)
                 passage->entry = only_file_of(language, sources);
@@ -164,16 +162,24 @@ static int find_entry(struct passage *passage, const struct bundle *sources, str
         return unclear("which file of the project is run", err);
 }
 
-static int check_entry(const struct request *request, struct error *err)
+/* What was asked for: a path, or the name of a module. */
+static int take_entry(struct passage *passage, struct error *err)
 {
+        const char *asked = passage->code->entry;
         char shown[SHOWN_MAX];
         int r;
 
-        if (!request->entry || bundle_find(&request->sources, request->entry))
+        if (!asked)
                 return 0;
+        passage->entry = bundle_find(&passage->code->sources, asked)
+                                 ? asked
+                                 : project_find_module(passage, asked);
+        if (passage->entry)
+                return 0;
+        passage->entry = "";
         r = error_set(err, SBX_EINVAL, "the project has no file '%s'",
-                      str_printable(request->entry, shown, sizeof(shown)));
-        error_hint(err, "the entry is a path inside the project");
+                      str_printable(asked, shown, sizeof(shown)));
+        error_hint(err, "the entry is a path inside the project, or the name of a Python module");
         return r;
 }
 
@@ -190,7 +196,7 @@ int project_identify(struct passage *passage, struct error *err)
 {
         const struct request *request = passage->code;
         const struct bundle *sources = &request->sources;
-        int r = check_entry(request, err);
+        int r = take_entry(passage, err);
 
         if (r < 0)
                 return r;
@@ -198,12 +204,14 @@ int project_identify(struct passage *passage, struct error *err)
                 passage->language =
                         languages_by_name(passage->engine->languages, request->language);
         else if (request->entry)
-                passage->language = detect(passage, sources, bundle_find(sources, request->entry));
+                passage->language = detect(passage, sources, bundle_find(sources, passage->entry));
         if (!passage->language && request->language)
                 return 0; /* unknown: said by the caller */
         if (!passage->language)
                 r = find_language(passage, sources, err);
         if (r == 0)
                 r = find_entry(passage, sources, err);
+        if (r == 0)
+                r = project_name_module(passage, err);
         return r < 0 ? r : list_sources(passage, sources, err);
 }

@@ -155,6 +155,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
                 watch->output_caps[1] = watch->output_caps[2] = UINT64_MAX;
                 watch->keep_output = false;
         }
+        memory_end_listen(passage, order, watch);
         passage_listen(passage, order, watch);
 }
 
@@ -361,6 +362,7 @@ static int tell(struct passage *passage, const struct step_order *order, const s
                 if (!docker_is_used(passage))
                         limits_describe(passage, run, order->limits);
         }
+        memory_end_settle(passage, order);
         r = explain(passage, run, order->outcome, err);
         if (r == 0 && wasm_is_used(passage) && run->is_ready)
                 r = wasm_settle(passage, err);

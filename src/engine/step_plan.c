@@ -44,6 +44,8 @@ static void add_files(const struct passage *passage, const struct step_order *or
                 add_bundle(input, files, &passage->code->sources, input->source_place);
         if (compiled)
                 add_bundle(input, files, passage->program, "/code");
+        else
+                add_bundle(input, files, &passage->package, "/code");
         if (!order->build)
                 add_bundle(input, files, &request->inputs, "/workspace");
 }
@@ -52,6 +54,8 @@ static const char *const *run_command(const struct passage *passage)
 {
         const struct language *language = passage->language;
 
+        if (passage->module)
+                return language->project.modules.run;
         return passage->is_project && language->project.run[0] ? language->project.run
                                                                : language->run;
 }
@@ -81,7 +85,8 @@ static const struct language_park *park_of(const struct passage *passage,
 {
         const struct language *language = passage->language;
         bool compiles = order->build == &language->compile && !passage->deps.entry.path;
-        bool runs = order->step == PLAN_STEP_RUN && run_command(passage) == language->run;
+        bool runs = order->step == PLAN_STEP_RUN &&
+                    (passage->module || run_command(passage) == language->run);
         const struct language_park *park = compiles ? &language->compile.park : &language->park;
         bool has_arguments = passage->order->request->arguments.count > 0;
         /* Whoever brings a copy is a process too, for a moment. */
@@ -113,6 +118,7 @@ void step_describe(const struct passage *passage, const struct step_order *order
                 .command = order->build ? order->build->command : run_command(passage),
                 .source_place = place_of_sources(passage, order),
                 .file = passage->is_project ? passage->entry : passage->language->file,
+                .module = order->step == PLAN_STEP_RUN ? passage->module : NULL,
                 .sources = &passage->sources,
                 .output = build->output ? build->output : "",
                 .prepared = passage->is_prepared ? passage->prepared_path : NULL,

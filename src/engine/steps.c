@@ -300,6 +300,8 @@ int passage_run(struct passage *passage, struct error *err)
         int r = open_writable(passage, err);
 
         if (r == 0)
+                r = project_link_package(passage, err);
+        if (r == 0)
                 r = list_before(passage, err);
         if (r == 0)
                 r = inputs_note(passage, err);

@@ -34,6 +34,8 @@
         X(DIR, "dir")                   /* the directory of the code */                            \
         X(ENTRY, "entry")               /* project: the file to start with */                      \
         X(SOURCES, "sources")           /* project: its files of the language; a word of its own */\
+        X(CODE, "code")                 /* where code stands that the program does not own */      \
+        X(MODULE, "module")             /* project: the name of the module to start with */        \
         X(MEMORY_MIB, "memory_mib")     /* the memory limit of the step */                         \
         X(HEAP_MIB, "heap_mib")         /* the part of it that `heap` gives to the program */      \
         X(LAUNCHER, "launcher")         /* park: the text of its launcher */
@@ -86,6 +88,14 @@ struct language_compile {
         struct language_park park; /* how the compiler itself is kept warm */
 };
 
+/* Projects whose files know one another as parts of a package, and how one of them is started. */
+struct language_modules {
+        const char *package;    /* a folder with a file of this name is a package; NULL: none is */
+        const char *start;      /* the file that a package is started with */
+        const char *const *run; /* the command, with {module} */
+        const char *const *env; /* "K=V", over `env` of the language */
+};
+
 /* A directory of sources instead of a single file. */
 struct language_project {
         const char *const
@@ -94,6 +104,7 @@ struct language_project {
         const char *const *over;    /* languages of whose projects this one's are a special kind */
         struct language_compile compile;
         const char *const *run; /* empty: as for a single file */
+        struct language_modules modules;
 };
 
 /* What a program needs beside its language: see docs/DEPENDENCIES.md. */
@@ -141,6 +152,10 @@ struct language {
         const char *const *syntax_errors;
         const char *const *compile_errors;
         const char *const *error_lines;
+        /* Of the lines in which a runtime tells that it got no more memory, and the exit codes, or
+         * 128 + signals, with which it then ends. */
+        const char *const *memory_errors;
+        const char *const *memory_exits;
         const char *warm; /* "none", "fork" or "once" */
         struct language_park park;
         const char *hello;   /* a program that prints "hello" and a newline; NULL without a tool */

@@ -32,6 +32,8 @@ static bool is_used(const struct language *language, const char *word)
                 project->env,
                 project->paths,
                 language->project.run,
+                language->project.modules.run,
+                language->project.modules.env,
                 language->deps.registry,
                 language->deps.install.command,
                 language->deps.install.paths,
@@ -56,6 +58,8 @@ const char *language_contradiction(const struct language *language)
         bool is_compiled = language->compile.command[0] != NULL;
         bool is_built = is_compiled || language->project.compile.command[0] != NULL;
 
+        if ((language->memory_errors[0] == NULL) != (language->memory_exits[0] == NULL))
+                return "'memory_errors' and 'memory_exits' go together";
         if (!has_tool && (is_used(language, "{tool}") || is_used(language, "{root}")))
                 return "{tool} or {root} is used, and 'find' is missing";
         if (!language->runtime[0] &&
@@ -65,6 +69,8 @@ const char *language_contradiction(const struct language *language)
                 return "{output} is used, and 'compile' is missing";
         if (!is_built && uses(language->project.run, "{output}"))
                 return "{output} is used in 'project', and 'compile' is missing";
+        if (!language->project.modules.package && is_used(language, "{module}"))
+                return "{module} is used, and 'modules' is missing in 'project'";
         if (!language->prepare.command[0] && is_used(language, "{prepared}"))
                 return "{prepared} is used, and 'prepare' is missing";
         if (!language->deps.files[0] && is_used(language, "{deps}"))

@@ -240,6 +240,19 @@ bool language_find_error(const struct language *language, const char *output, bo
         return true;
 }
 
+bool language_is_out_of_memory(const struct language *language, const char *output, int exit_code)
+{
+        struct match match = { .steps_left = STEPS_MAX };
+        bool is_its_end = false;
+
+        for (const char *const *code = language->memory_exits; *code; code++)
+                is_its_end |= strtol(*code, NULL, 10) == exit_code;
+        for (const char *at = output; is_its_end && at; at = next_line(at))
+                if (match_any(language->memory_errors, at, &match))
+                        return true;
+        return false;
+}
+
 const char *language_refuse_pattern(const char *pattern, const char *needs)
 {
         const char *brace = pattern;

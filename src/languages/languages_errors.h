@@ -27,6 +27,10 @@ struct language_error {
 bool language_find_error(const struct language *language, const char *output, bool compiling,
                          struct language_error *ret_error);
 
+/* Whether a runtime that has ended with `exit_code` (128 + a signal) has told, in the last of its
+ * output, that it got no more memory. */
+bool language_is_out_of_memory(const struct language *language, const char *output, int exit_code);
+
 /* Why a pattern cannot be one, or NULL; `needs` is the placeholder it must hold. */
 const char *language_refuse_pattern(const char *pattern, const char *needs);
 

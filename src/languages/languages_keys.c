@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const placeholder_names[] = {
@@ -215,6 +216,20 @@ static const char *refuse_line(const char *text)
         return language_refuse_pattern(text, "{line}");
 }
 
+static const char *refuse_pattern(const char *text)
+{
+        return *text ? language_refuse_pattern(text, "") : "must not be empty";
+}
+
+static const char *refuse_exit(const char *text)
+{
+        size_t digits = strspn(text, "0123456789");
+        bool is_one = digits > 0 && digits <= 3 && !text[digits] && text[0] != '0';
+
+        return is_one && strtoul(text, NULL, 10) <= 255 ? NULL
+                                                        : "must be an exit code from 1 to 255";
+}
+
 #define REQUIRED true
 #define OPTIONAL false
 /* clang-format off */
@@ -295,12 +310,21 @@ static const struct language_key project_compile_keys[] = {
         END,
 };
 
+static const struct language_key modules_keys[] = {
+        KEY("package", STRING, REQUIRED, project.modules.package, refuse_file_name),
+        KEY("start", STRING, REQUIRED, project.modules.start, refuse_file_name),
+        KEY("run", LIST, REQUIRED, project.modules.run, refuse_argument),
+        KEY("env", ENV, OPTIONAL, project.modules.env, refuse_variable),
+        END,
+};
+
 static const struct language_key project_keys[] = {
         KEY("markers", LIST, OPTIONAL, project.markers, refuse_relative),
         KEY("entries", LIST, OPTIONAL, project.entries, refuse_relative),
         KEY("over", LIST, OPTIONAL, project.over, refuse_name),
         MAPPING("compile", project_compile_keys),
         KEY("run", LIST, OPTIONAL, project.run, refuse_argument),
+        MAPPING("modules", modules_keys),
         END,
 };
 
@@ -338,6 +362,8 @@ const struct language_key language_keys[] = {
         KEY("syntax_errors", LIST, OPTIONAL, syntax_errors, refuse_sentence),
         KEY("compile_errors", LIST, OPTIONAL, compile_errors, refuse_sentence),
         KEY("error_lines", LIST, OPTIONAL, error_lines, refuse_line),
+        KEY("memory_errors", LIST, OPTIONAL, memory_errors, refuse_pattern),
+        KEY("memory_exits", LIST, OPTIONAL, memory_exits, refuse_exit),
         KEY("magic", STRING, OPTIONAL, magic, refuse_magic),
         MAPPING("find", find_keys),
         KEY("paths", LIST, OPTIONAL, paths, refuse_visible),

@@ -77,6 +77,9 @@ struct monitor_order {
          * what follows is spliced. */
         uint64_t keep_passed;
         int output_fds[3]; /* [1], [2]: descriptors to pass on to, or -1 */
+        /* Gets the end of standard error, however much was before it, which is then not spliced
+         * either: borrowed, or NULL. */
+        struct strbuf *error_tail;
         const char *stdin_data;
         size_t stdin_length;
         int stdin_fd;  /* read while the program runs, or -1 */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -14,6 +15,7 @@ enum {
         SMALL_CHUNK = 4096, /* what a writable pipe or terminal takes without blocking */
         ROUNDS = 16,        /* then the clock is looked at again */
         PIPE_BYTES = 1 << 20,
+        TAIL_BYTES = 16384, /* at the least, of a stream that has as much */
 };
 
 static void close_stream(struct watch *watch, int stream)
@@ -75,6 +77,23 @@ static void keep(struct watch *watch, int stream, const char *data, size_t lengt
                            length < room ? length : (size_t)room);
 }
 
+static bool has_tail(const struct watch *watch, int stream)
+{
+        return stream == 2 && watch->order->error_tail;
+}
+
+/* What is cut off at the front is cut seldom: it has grown to twice the size by then. */
+static void keep_tail(struct strbuf *tail, const char *data, size_t length)
+{
+        size_t skip = length > TAIL_BYTES ? length - TAIL_BYTES : 0;
+
+        strbuf_add(tail, data + skip, length - skip);
+        if (tail->failed || tail->length < 2 * TAIL_BYTES)
+                return;
+        memmove(tail->data, tail->data + tail->length - TAIL_BYTES, TAIL_BYTES + 1);
+        tail->length = TAIL_BYTES;
+}
+
 /* Reads and uses one chunk. 1: go on, 0: nothing there now, -1: the stream has ended. */
 static int take_by_reading(struct watch *watch, int stream, int target)
 {
@@ -92,6 +111,8 @@ static int take_by_reading(struct watch *watch, int stream, int target)
                 return -1;
         use = (uint64_t)n < room ? (size_t)n : (size_t)room;
         kept->bytes += (uint64_t)n;
+        if (has_tail(watch, stream))
+                keep_tail(watch->order->error_tail, chunk, (size_t)n);
         if (use < (size_t)n)
                 overflow(watch, stream);
         if (use == 0)
@@ -167,7 +188,7 @@ void streams_take_output(struct watch *watch, int stream)
                 if (passes && !target_is_writable(watch, stream, target))
                         return;
                 if (passes && !watch->output_unspliceable[stream] &&
-                    passed_room(watch, stream) == 0) {
+                    passed_room(watch, stream) == 0 && !has_tail(watch, stream)) {
                         r = take_by_splicing(watch, stream, target);
                         if (r == -2) {
                                 watch->output_unspliceable[stream] = true;

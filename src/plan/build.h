@@ -40,11 +40,12 @@ struct plan_input {
         const struct language_park *park; /* how an interpreter is parked for such a run, or NULL */
         const char *source_place;         /* where the code is: "/code" or "/workspace" */
         const char *file;                 /* {file}: its path below that */
-        const struct strlist *sources;   /* {sources}: paths of all of the language's files there */
-        const char *output;              /* {output}: what the compiler makes; "" where none is */
-        const char *prepared;            /* {prepared}: a directory of the host, or NULL */
-        const char *deps;                /* {deps}: a directory of the host, or NULL */
-        const struct strlist *extra_env; /* "K=V" of this step as they are, or NULL */
+        const char *module;            /* {module}: its name, where it is started as one; or NULL */
+        const struct strlist *sources; /* {sources}: paths of all of the language's files there */
+        const char *output;            /* {output}: what the compiler makes; "" where none is */
+        const char *prepared;          /* {prepared}: a directory of the host, or NULL */
+        const char *deps;              /* {deps}: a directory of the host, or NULL */
+        const struct strlist *extra_env;   /* "K=V" of this step as they are, or NULL */
         const struct strlist *extra_paths; /* of the system, at their own places; or NULL */
         uint32_t proxy_port, proxy_fd;     /* its only way out, as in the plan; 0: none */
         uint32_t report_fd;                /* what a worker keeps, as in the plan; 0: none */
@@ -68,7 +69,7 @@ struct plan_input {
 /* The interpreter that stands ready for a run. */
 struct plan_park {
         const struct language_park *way; /* borrowed */
-        struct strlist arguments; /* empty: there is none */
+        struct strlist arguments;        /* empty: there is none */
         struct strlist environment;
         const char *preload; /* modules that it loads, with commas between them; "": none */
         const char *program; /* the path that it would open */

@@ -89,6 +89,10 @@ static const char *meaning(const struct plan_input *input, struct plan_draft *dr
                 return words_placed(input, draft, input->source_place, "");
         case PLACEHOLDER_ENTRY:
                 return input->file;
+        case PLACEHOLDER_CODE:
+                return words_placed(input, draft, "/code", "");
+        case PLACEHOLDER_MODULE:
+                return input->module ? input->module : "";
         case PLACEHOLDER_OUTPUT:
                 return words_placed(input, draft, output_place(input), input->output);
         case PLACEHOLDER_WORKSPACE:
@@ -270,12 +274,30 @@ static int set_language_variable(const struct plan_input *input, struct plan_dra
                             text.data ? text.data : "");
 }
 
+/* What the language says, the special over the general. */
+static int add_language_environment(const struct plan_input *input, struct plan_draft *draft)
+{
+        static const char *const none[] = { NULL };
+        const struct language *language = input->language;
+        const char *const *const lists[] = {
+                language->env,
+                input->build ? input->build->env : none,
+                input->module ? language->project.modules.env : none,
+                input->deps ? language->deps.env : none,
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+                for (const char *const *variable = lists[i]; *variable; variable++)
+                        if (set_language_variable(input, draft, *variable) < 0)
+                                return -1;
+        return 0;
+}
+
 int words_add_environment(const struct plan_input *input, struct plan_draft *draft)
 {
         const char *home = words_place(input, draft, "/workspace"),
                    *temporary = words_place(input, draft, "/tmp");
         const char *variables[2];
-        static const char *const none[] = { NULL };
         size_t fixed;
 
         if (!home || !temporary)
@@ -290,17 +312,8 @@ int words_add_environment(const struct plan_input *input, struct plan_draft *dra
         for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
                 if (strlist_add(&draft->environment, variables[i]) < 0)
                         return -1;
-        for (const char *const *variable = input->language->env; *variable; variable++)
-                if (set_language_variable(input, draft, *variable) < 0)
-                        return -1;
-        for (const char *const *variable = input->build ? input->build->env : none; *variable;
-             variable++)
-                if (set_language_variable(input, draft, *variable) < 0)
-                        return -1;
-        for (const char *const *variable = input->deps ? input->language->deps.env : none;
-             *variable; variable++)
-                if (set_language_variable(input, draft, *variable) < 0)
-                        return -1;
+        if (add_language_environment(input, draft) < 0)
+                return -1;
         for (size_t i = 0; input->extra_env && i < input->extra_env->count; i++)
                 if (set_variable(&draft->environment, draft->environment.count,
                                  input->extra_env->items[i]) < 0)

@@ -62,6 +62,7 @@ void request_done(struct request *req)
         mem_free(req->stdin_data);
         bundle_done(&req->sources);
         bundle_done(&req->inputs);
+        mem_free(req->folder);
         mem_free(req->entry);
         strlist_done(&req->collect_patterns);
         fd_close(req->collect_fd);

@@ -47,7 +47,8 @@ struct request {
         size_t code_size; /* of the whole code */
         /* A project: its files, one of which is the entry. With it there is no `code`. */
         struct bundle sources;
-        char *entry;          /* owned: relative path among the sources, or NULL: by convention */
+        char *folder; /* owned: the name of the folder that all of them come from, or NULL */
+        char *entry;  /* owned: relative path among the sources, or NULL: by convention */
         struct bundle inputs; /* what the program finds in its workspace */
         struct strlist collect_patterns;
         int collect_fd;   /* owned: the directory that matching files are copied to, or -1 */
@@ -82,6 +83,8 @@ int request_add_file(struct bundle *files, const char *path, const void *data, s
                      struct error *err);
 /* The same from a descriptor: a regular file, or a directory with all that lies below it. */
 int request_add_file_fd(struct bundle *files, const char *path, int fd, struct error *err);
+/* Remembers what the folder of a project is called. */
+int request_name_folder(struct request *req, int fd, struct error *err);
 int request_set_entry(struct request *req, const char *path, struct error *err);
 /* Files of the workspace whose path matches are copied out after the run. */
 int request_add_collect(struct request *req, const char *pattern, struct error *err);

@@ -4,6 +4,8 @@
 #include "base/str.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +49,27 @@ int request_add_file_fd(struct bundle *files, const char *path, int fd, struct e
         if (S_ISDIR(st.st_mode))
                 return add_folder(files, path, fd, err);
         return bundle_add_fd(files, path, st.st_mode & 0111 ? 0755 : 0644, fd, err);
+}
+
+int request_name_folder(struct request *req, int fd, struct error *err)
+{
+        char link[64], path[PATH_MAX];
+        const char *slash;
+        struct stat st;
+        ssize_t n;
+
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? readlink(link, path, sizeof(path) - 1)
+                                                       : -1;
+        if (n <= 0)
+                return 0; /* without a name */
+        path[n] = '\0';
+        slash = strrchr(path, '/');
+        if (!slash || !slash[1])
+                return 0;
+        mem_free(req->folder);
+        req->folder = mem_strdup(slash + 1);
+        return req->folder ? 0 : error_set_nomem(err);
 }
 
 int request_set_entry(struct request *req, const char *path, struct error *err)

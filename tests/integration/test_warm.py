@@ -121,6 +121,36 @@ def test_variables_that_an_interpreter_reads_when_it_starts_count(keeper):
     assert keeper.warm(code)["stdout"] == "0 False\n"
 
 
+PACKAGE_MAINS = {
+    "names": "import sys\nfrom . import part\nimport part as neighbour\n"
+             "print(part.word, __name__, __package__, __spec__.name, __file__, sys.argv, sys.path[:3], neighbour.word,\n"
+             "      sorted(n for n in globals() if n[:2] == '__' and n != '__annotations__'))",
+    "uncaught": "from . import part\ndef f():\n    part.word / 0\nf()",
+    "exit": "import sys\nfrom .part import word\nsys.exit(word)",
+    "syntax error": "from . import part\nprint(",
+    "no such part": "from . import nothing",
+}
+
+
+@pytest.mark.parametrize("folder", ["parcel", "json"])
+@pytest.mark.parametrize("name", PACKAGE_MAINS)
+def test_a_package_runs_warm_as_it_does_cold(keeper, sandbox, place, name, folder):
+    """Also one with the name of a module that the waiting interpreter may have loaded."""
+    for path, text in {"__init__.py": "", "__main__.py": PACKAGE_MAINS[name], "part.py": "word = 'made'\n"}.items():
+        (place / folder).mkdir(exist_ok=True)
+        (place / folder / path).write_text(text)
+    cold = sandbox.run_json(str(place / folder), "--", "a", "b")
+    for _ in range(200):
+        warm = sandbox.run_json(str(place / folder), "--", "a", "b", env=keeper.env)
+        if warm["metrics"]["warm"] == "fork":
+            break
+        time.sleep(0.05)
+    assert (cold["metrics"]["warm"], warm["metrics"]["warm"]) == ("none", "fork")
+    for key in ("status", "exit_code", "stdout", "stderr", "message", "files"):
+        assert comparable(warm[key]) == comparable(cold[key]), (key, warm[key], cold[key])
+    assert name != "names" or warm["stdout"].startswith(f"made __main__ {folder} {folder}.__main__ "), warm
+
+
 # ---- one run never sees another ----
 
 TRACES = {

@@ -71,13 +71,40 @@ def test_a_timeout(language):
 
 
 def test_a_memory_limit(language):
-    """The sandbox ends it, or the runtime, told of the limit, sees it coming."""
-    result = language.basics("memory", flags=("-m", str(language.case["memory"])))
-    words = language.case.get("out_of_memory")
-    if result["status"] == "memory_limit":
-        assert result["_exit"] == 137
-    else:
-        assert words and re.search(words, result["stderr"]) and result["_exit"] not in (0, 125), result
+    """Whether the sandbox ends it, or the runtime, told of the limit, gives up: it is the limit."""
+    limit = language.case["memory"]
+    result = language.basics("memory", flags=("-m", str(limit)))
+    assert (result["status"], result["_exit"]) == ("memory_limit", 137), result
+    assert result["message"] == f"Memory limit of {limit} MiB exceeded"
+    assert "memory" in [violation["kind"] for violation in result["violations"]]
+
+
+def test_more_memory_than_there_is(language):
+    """What is refused at once ends no process: the runtime does, in its own words and way."""
+    if "huge" not in language.case:
+        pytest.skip(f"{language.name} has no words of its own for it")
+    result = language.code(language.case["huge"], "-m", "256")
+    assert (result["status"], result["_exit"]) == ("memory_limit", 137), result
+    assert result["signal"] != 9 and result["stderr"], result
+    assert result["message"] == "Memory limit of 256 MiB exceeded"
+
+
+def test_words_about_memory_alone_are_no_limit(sandbox):
+    """They count with the exit code of the runtime that says them."""
+    code = "import sys\nprint('MemoryError', file=sys.stderr)\nsys.exit(3)\n"
+    assert sandbox.python(code)["status"] == "failed"
+
+
+def test_the_end_of_standard_error_tells_of_memory_in_every_form(sandbox):
+    """Also what is passed on byte for byte, and what is behind the limit of the output."""
+    code = "import sys\nsys.stderr.write('x' * 300000 + '\\n')\nsys.stderr.flush()\nbytearray(1 << 46)\n"
+    flags = ("-l", "python", "-c", code, "--output-limit", "64K", "-m", "64")
+    assert sandbox.run(*flags).exit_code == 137
+    assert sandbox.run(*flags, "--text").exit_code == 137
+    assert sandbox.run_json(*flags)["status"] == "memory_limit"
+    cases = sandbox.make_file("cases.yaml", "cases:\n  - name: one\n")
+    result = sandbox.run_json(*flags, "--cases", str(cases))
+    assert [case["verdict"] for case in result["cases"]] == ["memory_limit"], result["cases"]
 
 
 def test_unicode(language):

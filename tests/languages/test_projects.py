@@ -60,6 +60,73 @@ def test_a_project_of_this_language_runs(sandbox, missing_languages, place, kind
         (result["message"], result["stderr"], result["compile"])
 
 
+PACKAGE = {
+    "__init__.py": "where = __name__\n",
+    "__main__.py": "import sys\nfrom . import util\nfrom .inner import word\nimport util as neighbour\n"
+                   "print(__name__, __package__, util.word, word, neighbour.word, sys.argv[1:])\n",
+    "util.py": 'word = "made"\n',
+    "tool.py": "from . import where, util\nprint(where, util.word)\n",
+    "inner/__init__.py": "from ..util import word\n",
+    "inner/__main__.py": "from .. import util, where\nprint(where, __package__, util.word)\n",
+    "data.txt": "",
+}
+# What is asked for as --entry in the package above, and what comes of it.
+STARTS = {
+    "__main__.py": "__main__ parcel made made made ['a']",
+    "parcel": "__main__ parcel made made made ['a']",
+    "tool": "parcel made",
+    "parcel.tool": "parcel made",
+    "inner": "parcel parcel.inner made",
+    "parcel.inner": "parcel parcel.inner made",
+    "inner/__main__.py": "parcel parcel.inner made",
+    "inner.__main__": "parcel parcel.inner made",
+}
+STARTS = {None: STARTS["__main__.py"], **STARTS}
+
+
+def make_package(place):
+    folder = place / "parcel"
+    for path, text in PACKAGE.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("entry", STARTS)
+def test_a_python_package_knows_its_parts(sandbox, place, entry):
+    folder = make_package(place)
+    flags = ["--entry", entry] if entry else []
+    result = sandbox.run_json(str(folder), *flags, "--", "a")
+    assert (result["stdout"], result["files"]["created"]) == (STARTS[entry] + "\n", []), result["stderr"]
+
+
+def test_a_python_package_beside_a_workspace_that_is_kept(sandbox, place):
+    folder = make_package(place)
+    (place / "kept").mkdir()
+    sandbox.own(place / "kept")
+    result = sandbox.run_json("--file", str(folder), "--workspace", str(place / "kept"), "--", "a")
+    assert (result["stdout"], list((place / "kept").iterdir())) == (STARTS[None] + "\n", []), result["stderr"]
+
+
+def test_a_python_package_in_a_project_is_started_by_its_name(sandbox, place):
+    folder = place / "project"
+    (folder / "pkg").mkdir(parents=True)
+    (folder / "pkg/__init__.py").write_text("")
+    (folder / "pkg/__main__.py").write_text("from . import part\nprint(part.word)\n")
+    (folder / "pkg/part.py").write_text("word = 'made'\nprint(__name__)\n")
+    for entry, said in {"pkg": "pkg.part\nmade\n", "pkg/__main__.py": "pkg.part\nmade\n",
+                        "pkg.part": "__main__\n", "pkg/part.py": "__main__\n"}.items():
+        result = sandbox.run_json(str(folder), "--entry", entry)
+        assert result["stdout"] == said, (entry, result["stderr"])
+
+
+def test_an_entry_that_is_not_there(sandbox, place):
+    folder = make_package(place)
+    for entry in ("nothing", "parcel.nothing", "inner.", ".inner", "tool.py.x"):
+        result = sandbox.run(str(folder), "--entry", entry)
+        assert result.exit_code == 125 and result.stderr.startswith(b"sandbox: "), (entry, result)
+
+
 def test_the_target_run_of_a_makefile_is_made_with_the_arguments(sandbox, missing_languages, place):
     if "make" in missing_languages:
         pytest.skip(missing_languages["make"])
