@@ -1,6 +1,4 @@
 ; while True: ... os.fork() ...
-; if: while
-; if: fork Process
 ((while_statement
    condition: [(true) (integer)]
    body: (block (_ (call function: (_) @call))))
@@ -8,8 +6,6 @@
  (#set! rule "python.fork-loop"))
 
 ; while True: pid = os.fork()
-; if: while
-; if: fork Process
 ((while_statement
    condition: [(true) (integer)]
    body: (block (_ (assignment right: (call function: (_) @call)))))

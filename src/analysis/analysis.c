@@ -31,6 +31,7 @@ static void analyse(struct analysis *analysis, const struct analysis_rules *rule
                 analysis->length = (uint32_t)length;
         }
         find_lines(analysis);
+        query_prepare(analysis);
         unit_parse(analysis, analysis->grammar, analysis->source, analysis->length, &unit);
         analysis->learning = true;
         walk_unit(analysis, &unit);

@@ -6,8 +6,8 @@
  * (walk.c): imports, calls, references, commands. A name means what it was bound to (scope.c),
  * an expression is folded where it is constant (value.c). Each fact is compared with the rules in
  * force (match.c), and becomes a finding (report.c). Patterns are compared with the tokens
- * (tokens.c) and queries with the tree (query.c). Text that is code again, as the argument of eval
- * or of `sh -c`, is a unit of its own within.
+ * (tokens.c) and queries with the tree (query.c; the built-in ones by plain.c). Text that is code
+ * again, as the argument of eval or of `sh -c`, is a unit of its own within.
  */
 #ifndef ANALYSIS_ANALYSIS_H
 #define ANALYSIS_ANALYSIS_H
@@ -88,6 +88,8 @@ struct unit {
         unsigned depth;
         const struct visit *visits;
         size_t visit_count;
+        const TSNode *roots; /* nodes at which a plain pattern may begin */
+        size_t root_count;
 };
 
 /* Where something was found, in the file itself. */
@@ -119,6 +121,13 @@ struct watch {
         struct watch_item *others;       /* patterns, and what has neither */
 };
 
+struct query_text {
+        const char *text; /* NULL: nothing of it is needed */
+        const char *name; /* of its rule set, for messages */
+        bool is_built_in;
+        const struct plain *plain; /* or NULL */
+};
+
 struct fact_list {
         struct names seen;
         json_t *items;
@@ -134,10 +143,11 @@ struct analysis {
         struct watch watches[RULE_LISTS];
         const struct rule **rules; /* in force, in order */
         size_t rule_count, rule_capacity;
-        const char *const *named; /* borrowed: ids that the policy forbids; ends with NULL */
-        const char **queries;     /* texts of the rule sets in force, with their names */
-        const char **query_names;
-        size_t query_count, query_capacity, query_name_capacity;
+        const char *const *named;   /* borrowed: ids that the policy forbids; ends with NULL */
+        struct query_text *queries; /* of the rule sets in force */
+        size_t query_count, query_capacity;
+        bool *is_root; /* by symbol of the source's grammar: a plain pattern begins there; or NULL
+                        */
         struct finding *findings;
         size_t finding_count, finding_capacity;
         size_t dropped;     /* findings beyond the maximum */
@@ -301,6 +311,8 @@ const struct rule *match_rule(const struct analysis *analysis, const char *id);
 
 /* tokens.c, query.c */
 void tokens_match(struct analysis *analysis, const struct unit *unit);
+/* Before the source is parsed. */
+void query_prepare(struct analysis *analysis);
 void query_run(struct analysis *analysis, const struct unit *unit);
 
 /* report.c */

@@ -159,10 +159,9 @@ static void add_sets(struct analysis *analysis, const struct rule_set *sets)
                         continue;
                 ARENA_GROW(&analysis->arena, analysis->queries, analysis->query_count,
                            analysis->query_capacity);
-                ARENA_GROW(&analysis->arena, analysis->query_names, analysis->query_count,
-                           analysis->query_name_capacity);
-                analysis->queries[analysis->query_count] = sets->queries;
-                analysis->query_names[analysis->query_count++] = sets->name;
+                analysis->queries[analysis->query_count++] = (struct query_text){
+                        .text = sets->queries, .name = sets->name, .is_built_in = is_built_in
+                };
         }
 }
 

@@ -8,11 +8,13 @@
  *   (#match? @a "regex")               an extended regular expression; not-match? is the opposite
  *   (#resolves? @a "os.system" "x.*")  what the expression means, aliases resolved
  *
- * To read a query costs more than to parse a small source, so that a paragraph of a file may say
+ * What is built in is of a plain shape, and is compared without the library (plain.h). To read a
+ * query by it costs more than to parse a small source, so that a paragraph of a file may say
  * "; if: word word": it is read only where one of the words stands in the source. "; if at the
  * top:" asks for one in its first two lines. Of several such lines each must hold.
  */
 #include "analysis/analysis.h"
+#include "analysis/plain.h"
 #include "base/str.h"
 
 #include <regex.h>
@@ -24,7 +26,10 @@ enum { MATCH_LIMIT = 256, MATCHED_TEXT_MAX = 4096, MATCHES_MAX = 100000 };
 struct query {
         struct analysis *analysis;
         const struct unit *unit;
-        const TSQuery *query;
+        const TSQuery *query;      /* or NULL: it is plain */
+        const struct plain *plain; /* or NULL */
+        const struct rule **rules; /* which rule each pattern belongs to */
+        uint32_t budget;           /* matches that are still looked at */
         const char *name;
 };
 
@@ -32,7 +37,17 @@ static const char *string_of(const struct query *query, uint32_t id)
 {
         uint32_t length;
 
-        return ts_query_string_value_for_id(query->query, id, &length);
+        return query->plain ? query->plain->strings[id]
+                            : ts_query_string_value_for_id(query->query, id, &length);
+}
+
+static const TSQueryPredicateStep *steps_of(const struct query *query, uint32_t pattern,
+                                            uint32_t *ret_count)
+{
+        if (!query->plain)
+                return ts_query_predicates_for_pattern(query->query, pattern, ret_count);
+        *ret_count = query->plain->patterns[pattern].step_count;
+        return query->plain->patterns[pattern].steps;
 }
 
 static bool captured(const TSQueryMatch *match, uint32_t id, TSNode *ret_node)
@@ -133,8 +148,7 @@ static uint32_t next_predicate(const TSQueryPredicateStep *steps, uint32_t count
 static bool all_hold(const struct query *query, const TSQueryMatch *match)
 {
         uint32_t count, at = 0;
-        const TSQueryPredicateStep *steps =
-                ts_query_predicates_for_pattern(query->query, match->pattern_index, &count);
+        const TSQueryPredicateStep *steps = steps_of(query, match->pattern_index, &count);
 
         while (at < count) {
                 uint32_t start = at, length = next_predicate(steps, count, &at);
@@ -193,15 +207,17 @@ static const char *check_predicate(const struct query *query, const TSQueryPredi
 /* Which rule each pattern belongs to; what is wrong with one ends the analysis. */
 static const struct rule **rules_of(const struct query *query, const char *text)
 {
-        uint32_t patterns = ts_query_pattern_count(query->query);
+        uint32_t patterns =
+                query->plain ? (uint32_t)query->plain->count : ts_query_pattern_count(query->query);
         const struct rule **rules =
                 arena_alloc(&query->analysis->arena, (patterns + 1) * sizeof(struct rule *));
 
         for (uint32_t pattern = 0; pattern < patterns; pattern++) {
-                uint32_t byte = ts_query_start_byte_for_pattern(query->query, pattern);
+                uint32_t byte = query->plain
+                                        ? query->plain->patterns[pattern].byte
+                                        : ts_query_start_byte_for_pattern(query->query, pattern);
                 uint32_t count, at = 0;
-                const TSQueryPredicateStep *steps =
-                        ts_query_predicates_for_pattern(query->query, pattern, &count);
+                const TSQueryPredicateStep *steps = steps_of(query, pattern, &count);
 
                 while (at < count) {
                         uint32_t start = at, length = next_predicate(steps, count, &at);
@@ -233,45 +249,62 @@ static const char *error_of(TSQueryError error)
                        : "the query cannot be used";
 }
 
-static void run_one(struct analysis *analysis, const struct unit *unit, const char *text,
-                    const char *name)
+/* A match that the library or plain_match() found, which becomes a finding where all holds. */
+static void take_match(void *context, const TSQueryMatch *match)
 {
-        struct query query = { .analysis = analysis, .unit = unit, .name = name };
-        const struct rule **rules;
-        uint32_t offset = 0, budget = MATCHES_MAX;
+        struct query *query = context;
+        struct analysis *analysis = query->analysis;
+        const char *what;
+        size_t length;
+        TSNode node;
+
+        arena_step(&analysis->arena);
+        if (query->budget == 0 || match->capture_count == 0 || !all_hold(query, match))
+                return;
+        query->budget--;
+        node = match->captures[0].node;
+        what = unit_text(query->unit, node, &length);
+        what = arena_strndup(&analysis->arena, what,
+                             length < NAME_SHOWN_MAX ? length : NAME_SHOWN_MAX);
+        report_finding(analysis, query->rules[match->pattern_index], RULE_LISTS, what,
+                       unit_place(query->unit, node), false);
+}
+
+static void run_by_library(struct query *query, const char *text)
+{
+        struct analysis *analysis = query->analysis;
+        const struct unit *unit = query->unit;
         TSQueryError error = TSQueryErrorNone;
+        uint32_t offset = 0, budget = MATCHES_MAX;
         TSQueryMatch match;
 
         analysis->query = ts_query_new(unit->grammar->language(), text, (uint32_t)strlen(text),
                                        &offset, &error);
-        query.query = analysis->query;
-        if (!query.query)
-                wrong(&query, offset, text, error_of(error));
-        rules = rules_of(&query, text);
+        query->query = analysis->query;
+        if (!query->query)
+                wrong(query, offset, text, error_of(error));
+        query->rules = rules_of(query, text);
         analysis->query_cursor = ts_query_cursor_new();
         ts_query_cursor_set_match_limit(analysis->query_cursor, MATCH_LIMIT);
-        ts_query_cursor_exec(analysis->query_cursor, query.query, ts_tree_root_node(unit->tree));
-        while (budget-- && ts_query_cursor_next_match(analysis->query_cursor, &match)) {
-                const struct rule *rule = rules[match.pattern_index];
-                size_t length;
-
-                arena_step(&analysis->arena);
-                if (match.capture_count == 0 || !all_hold(&query, &match))
-                        continue;
-                {
-                        TSNode node = match.captures[0].node;
-                        const char *what = unit_text(unit, node, &length);
-
-                        what = arena_strndup(&analysis->arena, what,
-                                             length < NAME_SHOWN_MAX ? length : NAME_SHOWN_MAX);
-                        report_finding(analysis, rule, RULE_LISTS, what, unit_place(unit, node),
-                                       false);
-                }
-        }
+        ts_query_cursor_exec(analysis->query_cursor, query->query, ts_tree_root_node(unit->tree));
+        while (budget-- && ts_query_cursor_next_match(analysis->query_cursor, &match))
+                take_match(query, &match);
         ts_query_cursor_delete(analysis->query_cursor);
         analysis->query_cursor = NULL;
         ts_query_delete(analysis->query);
         analysis->query = NULL;
+}
+
+static void run_plain(struct query *query, const char *text)
+{
+        const struct plain *plain = query->plain;
+        const struct unit *unit = query->unit;
+
+        query->rules = rules_of(query, text);
+        for (size_t i = 0; i < unit->root_count; i++)
+                for (size_t pattern = 0; pattern < plain->count; pattern++)
+                        plain_match(&query->analysis->arena, plain, pattern, unit->roots[i],
+                                    take_match, query);
 }
 
 /* How much of the source a condition asks about. */
@@ -344,12 +377,40 @@ static const char *needed_part(struct analysis *analysis, const char *text)
         return is_empty ? NULL : part;
 }
 
+/* The kinds of nodes at which plain patterns begin are noted while the tree is gone through. */
+void query_prepare(struct analysis *analysis)
+{
+        const TSLanguage *language = analysis->grammar->language();
+
+        for (size_t i = 0; i < analysis->query_count; i++) {
+                struct query_text *query = &analysis->queries[i];
+
+                query->text = needed_part(analysis, query->text);
+                /* Those of others are the library's to read: it tells what cannot be. */
+                if (!query->text || !query->is_built_in)
+                        continue;
+                query->plain = plain_read(&analysis->arena, language, query->text);
+                if (query->plain && !analysis->is_root)
+                        analysis->is_root = arena_alloc(&analysis->arena,
+                                                        ts_language_symbol_count(language) + 1);
+                for (size_t at = 0; query->plain && at < query->plain->count; at++)
+                        analysis->is_root[query->plain->patterns[at].root->symbol] = true;
+        }
+}
+
 void query_run(struct analysis *analysis, const struct unit *unit)
 {
         for (size_t i = 0; i < analysis->query_count; i++) {
-                const char *text = needed_part(analysis, analysis->queries[i]);
+                const struct query_text *text = &analysis->queries[i];
+                struct query query = { .analysis = analysis,
+                                       .unit = unit,
+                                       .plain = text->plain,
+                                       .budget = MATCHES_MAX,
+                                       .name = text->name };
 
-                if (text)
-                        run_one(analysis, unit, text, analysis->query_names[i]);
+                if (text->plain)
+                        run_plain(&query, text->text);
+                else if (text->text)
+                        run_by_library(&query, text->text);
         }
 }

@@ -10,6 +10,9 @@ struct collector {
         const struct unit *unit;
         struct visit *visits;
         size_t count, capacity;
+        const bool *is_root; /* or NULL */
+        TSNode *roots;
+        size_t root_count, root_capacity;
         struct {
                 uint32_t visit; /* its number, or NOT_VISITED */
                 uint8_t role;
@@ -27,6 +30,13 @@ static bool is_closed(enum role role)
                role == ROLE_GLOBAL;
 }
 
+static bool is_root(const struct collector *collector, TSNode node)
+{
+        TSSymbol symbol = ts_node_symbol(node);
+
+        return symbol < collector->unit->symbol_count && collector->is_root[symbol];
+}
+
 /* Notes the node at the cursor; whether to go into its children. */
 static bool see(struct collector *collector, TSTreeCursor *cursor)
 {
@@ -39,6 +49,11 @@ static bool see(struct collector *collector, TSTreeCursor *cursor)
         TSFieldId field = 0;
 
         arena_step(arena);
+        if (collector->is_root && is_root(collector, node)) {
+                ARENA_GROW(arena, collector->roots, collector->root_count,
+                           collector->root_capacity);
+                collector->roots[collector->root_count++] = node;
+        }
         ARENA_GROW(arena, collector->way, collector->depth, collector->way_capacity);
         collector->way[collector->depth].visit = NOT_VISITED;
         if (role != ROLE_NONE || is_wrong) {
@@ -75,6 +90,7 @@ void visits_find(struct analysis *analysis, struct unit *unit)
                 .analysis = analysis,
                 .unit = unit,
                 .has_errors = ts_node_has_error(root),
+                .is_root = unit->grammar == analysis->grammar ? analysis->is_root : NULL,
                 /* Brackets and the like are more than half of all nodes. */
                 .capacity = ts_node_descendant_count(root) / 2 + 1,
         };
@@ -98,4 +114,6 @@ void visits_find(struct analysis *analysis, struct unit *unit)
         }
         unit->visits = collector.visits;
         unit->visit_count = collector.count;
+        unit->roots = collector.roots;
+        unit->root_count = collector.root_count;
 }

@@ -1,11 +1,13 @@
 """`sandbox check`: forms, exit codes, policies, folders of rules."""
 
 import json
+import pathlib
 import re
 import shutil
 
 import pytest
 
+RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
 RULE = """- id: own.print
   severity: medium
   sentence: prints
@@ -161,6 +163,32 @@ def test_further_rules_block(sandbox, rules):
     assert (blocked["_exit"], blocked["message"]) == (126, "Security policy blocked code: while 1: break (line 1)")
     warned = sandbox.run_json("-l", "python", "--rules", folder, "-c", "while 1: break")
     assert warned["status"] == "ok" and warned["analysis"]["risk"] == "critical"
+
+
+@pytest.mark.parametrize("language, count, code", [
+    ("python", 3, "import os\ndef f():\n  while True:\n    # on and on\n    a = 1; os.fork(); pid = os.fork()\n"
+                  "while 1: os.fork()\nwhile a: os.fork()\nfor x in y: os.fork()\n'while True: os.fork()'"),
+    ("python", 1, "# first\n# coding: rot13\n# coding: hex\nx"),
+    ("python", 1, "# coding: utf-7\nx"),
+    ("python", 0, "x = 1\n# coding: rot13\n"),
+    ("shell", 5, "f() { f | f & }; :(){ :|cat|:& };:\ng() { f | g; }\necho x > /dev/sda > /dev/null; cat < '/proc/sys/x'\n"
+                 "exec 3<>/dev/tcp/1/2"),
+    ("c", 5, "int main(void) { while (1) fork(); for (;;) { int i = 0; fork(); vfork(); if (i) fork(); } while (0) g();\n"
+             "asm(\"nop\"); for (;;) ; while (1) { /* here */ fork(); } }"),
+    ("cpp", 1, "void f() { while (true) fork(); }"),
+    ("rust", 3, "extern \"C\" { fn f(); }\nfn main() { unsafe { f(); unsafe { f() } } }"),
+])
+def test_queries_find_what_the_library_finds(rules, check, language, count, code):
+    """The queries that are built in are not read by the library; those of a folder are."""
+    name = {"cpp": "c"}.get(language, language)
+    queries = (RULES / name / "rules.scm").read_text()
+    ids = sorted(set(re.findall(rf'rule "{name}\.([^"]+)"', queries)))
+    folder = rules("".join(f"- {{id: own.{rule}, severity: low, sentence: it does, recommendation: do not}}\n" for rule in ids),
+                   queries.replace(f'"{name}.', '"own.'), language=name)
+    findings = check(language, code, "--rules", folder)["findings"]
+    by_us, by_library = (sorted((item["line"], item["column"], rule) for item in findings for rule in ids
+                                if item["rule"] == f"{prefix}.{rule}") for prefix in (name, "own"))
+    assert by_us == by_library and len(by_us) == count, (by_us, by_library)
 
 
 def test_rules_of_another_language_do_nothing(sandbox, rules):
