@@ -120,6 +120,8 @@ static void tell_fallback(const struct passage *passage, const struct error *err
 
         (void)snprintf(text, sizeof(text), "%s instead: %.200s", passage->backend->name,
                        err ? err->message : "");
+        mem_free(passage->result->fallback);
+        passage->result->fallback = mem_strdup(text); /* without memory the event says it alone */
         passage_tell(passage, "backend.fallback", text);
 }
 

@@ -47,6 +47,7 @@ void result_free(struct result *result)
         mem_free(result->message);
         mem_free(result->analysis);
         mem_free(result->hint);
+        mem_free(result->fallback);
         mem_free(result->template_name);
         result_cases_free(result->cases, result->case_count);
         result_step_done(&result->run);

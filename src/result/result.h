@@ -117,6 +117,7 @@ struct result {
         char *title;         /* "Python", for messages; or NULL */
         char *version;       /* or NULL */
         const char *backend; /* static, or NULL */
+        char *fallback;      /* why it is not the one that was asked for, or NULL */
         struct result_step run;
         bool has_deps; /* dependencies were installed, or found: `deps` counts */
         struct result_step deps;

@@ -393,6 +393,7 @@ static void put_head(struct builder *b, const struct result *result)
         put(b, "signal", signal_or_null(&result->run));
         put(b, "message", text_or_null(result->message));
         put(b, "hint", text_or_null(result->hint));
+        put(b, "fallback", text_or_null(result->fallback));
 }
 
 static json_t *result_value(const struct result *result)

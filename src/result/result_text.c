@@ -345,6 +345,7 @@ char *result_to_text(const struct result *result, bool color)
         add_head(&report, result);
         add_labelled(&report, outcome_paint(result->run.outcome), "message", result->message);
         add_labelled(&report, PAINT_BOLD, "hint", result->hint);
+        add_labelled(&report, PAINT_BOLD, "fallback", result->fallback);
         if (result->has_deps)
                 add_step(&report, &result->deps, "dependencies: ", "installer stdout",
                          "installer stderr");

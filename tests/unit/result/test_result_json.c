@@ -85,7 +85,8 @@ static void the_whole_is_written_in_the_order_of_the_contract(void **state)
                 "{\"id\":\"01JCQ0000000000000000000ID\",\"name\":\"job\",\"language\":\"c\","
                 "\"version\":\"12.2.0\",\"backend\":\"container\",\"status\":\"ok\","
                 "\"success\":true,\"exit_code\":0,\"signal\":null,\"message\":\"message\","
-                "\"hint\":\"hint\",\"stdout\":\"42\\n\",\"stderr\":\"\",\"stdout_truncated\":false,"
+                "\"hint\":\"hint\",\"fallback\":null,\"stdout\":\"42\\n\",\"stderr\":\"\",\"stdout_"
+                "truncated\":false,"
                 "\"stderr_truncated\":false,\"stdout_bytes\":3,\"stderr_bytes\":0,"
                 "\"encoding\":\"utf-8\",\"execution_time\":0.0031,\"cpu_time\":0.0021,"
                 "\"memory_used\":3145728,\"compile\":{\"status\":\"ok\",\"exit_code\":0,"
@@ -115,10 +116,10 @@ static void the_whole_is_written_in_the_order_of_the_contract(void **state)
 
 static void absent_values_are_null(void **state)
 {
-        static const char *const keys[] = { "name",      "language", "version",  "backend",
-                                            "exit_code", "signal",   "message",  "hint",
-                                            "compile",   "deps",     "analysis", "fuel_consumed",
-                                            "cases",     "template", "cost" };
+        static const char *const keys[] = { "name",          "language", "version",  "backend",
+                                            "exit_code",     "signal",   "message",  "hint",
+                                            "fallback",      "compile",  "deps",     "analysis",
+                                            "fuel_consumed", "cases",    "template", "cost" };
         struct result *result = *state;
         json_t *value;
 
