@@ -119,7 +119,10 @@ static int open_packing(struct packing *packing, int fd, struct error *err)
         packing->archive = archive_write_new();
         if (!packing->archive)
                 return error_set_nomem(err);
+        /* Names are bytes, of no locale. */
         if (archive_write_set_format_pax_restricted(packing->archive) != ARCHIVE_OK ||
+            archive_write_set_format_option(packing->archive, "pax", "hdrcharset", "BINARY") !=
+                    ARCHIVE_OK ||
             archive_write_open_fd(packing->archive, fd) != ARCHIVE_OK)
                 return failed(packing->archive, err);
         return 0;

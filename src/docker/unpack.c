@@ -170,7 +170,9 @@ int unpack_tree(int archive_fd, int directory, struct unpack *unpack, struct err
         if (archive_read_support_format_tar(archive) != ARCHIVE_OK ||
             archive_read_open_fd(archive, archive_fd, 64 << 10) != ARCHIVE_OK)
                 r = error_set(err, SBX_EUNAVAILABLE, "what came back is damaged");
-        while (r == 0 && (got = archive_read_next_header(archive, &entry)) == ARCHIVE_OK) {
+        /* A warning is of a name that no locale has: names are bytes, and are taken as they are. */
+        while (r == 0 && ((got = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
+                          got == ARCHIVE_WARN)) {
                 if (++count > PACK_ENTRIES_MAX)
                         r = error_set(err, SBX_ETOOBIG, "more than %d files came back",
                                       PACK_ENTRIES_MAX);

@@ -168,6 +168,12 @@ def test_input_files_go_in_and_new_ones_come_out(engine, root, tmp_path):
     assert not (out / "link").exists()
 
 
+def test_names_are_bytes(engine, root, tmp_path):
+    (tmp_path / "h\u00e9.txt").write_text("given")
+    result = python(root, engine, "open('h\u00e9.txt', 'a').write('!'); open(b'\\xff', 'w')", "--input-file", str(tmp_path / "h\u00e9.txt"))
+    assert (result["files"]["created"], result["files"]["modified"]) == (["\\xff"], ["h\u00e9.txt"]), result
+
+
 def test_a_volume_is_seen_where_it_was_asked_for(engine, root, tmp_path):
     tmp_path.chmod(0o755)
     (tmp_path / "data.txt").write_text("from the host")
@@ -303,6 +309,7 @@ def test_a_fallback_runs_and_says_so(root, backend):
                        env={"DOCKER_HOST": "unix:///nowhere.sock"})
     events = outcome.events
     assert events[-1]["result"]["backend"] == backend, outcome
+    assert events[-1]["result"]["fallback"].startswith(f"{backend} instead: docker: cannot connect to unix:///nowhere.sock"), outcome
     assert events[-1]["result"]["stdout"] == "1\n"
 
 

@@ -33,7 +33,7 @@ enum {
         WORDS_COUNT_MAX = 65536,
         PATH_BYTES = 4096,
         EXPANDED_MAX = 8 << 20,
-        CPU_LOOK_MS = 20,
+        LOOK_MS = 20,
         GONE = 3,
 };
 
@@ -291,12 +291,14 @@ static void take_piece(struct inside *inside)
         pass_on(inside);
 }
 
-/* SIGTERM is for everybody; SIGINT ends everybody. */
+/* SIGTERM is for everybody; SIGINT ends everybody. Both come from outside of the container, where
+ * senders have no number here; who forges one cannot forge the kind. */
 static void hear_signal(struct inside *inside)
 {
         struct signalfd_siginfo info;
 
-        if (read(inside->signal_fd, &info, sizeof(info)) != sizeof(info))
+        if (read(inside->signal_fd, &info, sizeof(info)) != sizeof(info) || info.ssi_pid != 0 ||
+            info.ssi_code != SI_USER)
                 return;
         if (info.ssi_signo == SIGTERM) {
                 (void)kill(-1, SIGTERM);
@@ -330,6 +332,13 @@ static bool cpu_is_over(struct inside *inside)
         return inside->end.cpu_was_over;
 }
 
+/* A process of the program's was killed for want of memory: the others are not to go on without it.
+ */
+static bool memory_is_over(void)
+{
+        return group_memory_kills() > 0;
+}
+
 /* The group's own peak has the engine's processes in it, which made the container. */
 static void count_processes(struct inside *inside)
 {
@@ -349,7 +358,7 @@ static void watch(struct inside *inside)
                         { .fd = inside->held ? inside->input_fd : -1, .events = POLLOUT },
                 };
 
-                if (poll(slots, 3, inside->order.cpu_us ? CPU_LOOK_MS : -1) < 0 && errno != EINTR)
+                if (poll(slots, 3, LOOK_MS) < 0 && errno != EINTR)
                         _exit(GONE);
                 if (slots[0].revents)
                         hear_signal(inside);
@@ -361,7 +370,7 @@ static void watch(struct inside *inside)
                         pass_on(inside);
                 count_processes(inside);
                 ended = reap(inside);
-                if (!ended && (inside->is_told || cpu_is_over(inside))) {
+                if (!ended && (inside->is_told || cpu_is_over(inside) || memory_is_over())) {
                         (void)kill(-1, SIGKILL);
                         ended = waitpid(inside->program, &inside->end.wait_status, 0) ==
                                 inside->program;
