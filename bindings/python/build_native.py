@@ -18,7 +18,9 @@ HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[1]
 BUILD = Path(os.environ.get("SANDBOX_BUILD_DIR", TREE / "build"))
 HELPERS = ("init/sandbox-init", "analysis/sandbox-analyze", "proxy/sandbox-proxy", "network/program/sandbox-network",
-           "park/sandbox-park.so")
+           "park/sandbox-park.so", "wasm/sandbox-wasm")
+# What `make wasm` builds, once; without them the backend wasm says what is missing.
+WASM_PARTS = ("about.json", "libwasmtime.so", "javascript.cwasm", "python.cwasm", "python.zip")
 LIBRARIES = ("jansson", "yaml", "md", "pthread")
 
 
@@ -30,6 +32,11 @@ def in_tree() -> bool:
 def helpers() -> list[Path]:
     """The programs that the library starts."""
     return [BUILD / "src" / name for name in HELPERS] if in_tree() else []
+
+
+def wasm_parts() -> list[Path]:
+    """The engine of the backend wasm and its guests, where they are built."""
+    return [path for path in (BUILD / "wasm" / name for name in WASM_PARTS) if in_tree() and path.exists()]
 
 
 def build_library() -> None:

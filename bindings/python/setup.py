@@ -18,9 +18,10 @@ class BuildWithHelpers(build_py):
         """As ever, and then the programs."""
         super().run()
         target = Path(self.build_lib, "sandbox", "_helpers")
-        for program in build_native.helpers():
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(program, target / program.name)
+        for folder, files in ((target, build_native.helpers()), (target / "wasm", build_native.wasm_parts())):
+            for file in files:
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, folder / file.name)
 
 
 setup(cffi_modules=["build_native.py:ffibuilder"], cmdclass={"build_py": BuildWithHelpers},

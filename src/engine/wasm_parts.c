@@ -95,13 +95,28 @@ static int check_parts(const struct wasm_passage *wasm, const char *guest, struc
         return 0;
 }
 
+/* The program, by its own path: it is mounted. What a package carries lies beside the other helper.
+ * NULL where it is not there. */
+static char *find_worker(const struct engine *engine)
+{
+        const char *chosen = secure_getenv("SANDBOX_WASM_WORKER");
+        AUTO_FREE char *beside =
+                chosen && *chosen ? NULL
+                                  : engine_find_beside(engine->init_path, "sandbox-wasm", "wasm");
+        AUTO_FREE char *found = NULL;
+
+        if (beside)
+                return TAKE(beside);
+        found = engine_find_helper("sandbox-wasm", "SANDBOX_WASM_WORKER");
+        return found ? realpath(found, NULL) : NULL;
+}
+
 char *wasm_about(const struct engine *engine, char **ret_parts)
 {
-        AUTO_FREE char *worker = engine_find_helper("sandbox-wasm", "SANDBOX_WASM_WORKER");
+        AUTO_FREE char *worker = find_worker(engine);
         AUTO_FREE char *parts = worker ? find_parts(worker) : NULL;
         char path[4200], text[4096];
 
-        (void)engine;
         (void)snprintf(path, sizeof(path), "%s/about.json", parts ? parts : "");
         if (!parts || fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
                 return NULL;
@@ -120,14 +135,6 @@ char *wasm_version(struct passage *passage)
 
         json_decref(json);
         return version;
-}
-
-/* The program, by its own path: it is mounted. NULL where it is not there. */
-static char *find_worker(void)
-{
-        AUTO_FREE char *found = engine_find_helper("sandbox-wasm", "SANDBOX_WASM_WORKER");
-
-        return found ? realpath(found, NULL) : NULL;
 }
 
 static int missing(struct error *err, const char *what)
@@ -152,7 +159,7 @@ int wasm_check(struct passage *passage, struct error *err)
                 return r;
         }
         wasm_done(&passage->wasm);
-        passage->wasm.worker = find_worker();
+        passage->wasm.worker = find_worker(passage->engine);
         passage->wasm.parts = passage->wasm.worker ? find_parts(passage->wasm.worker) : NULL;
         if (!passage->wasm.worker || access(passage->wasm.worker, X_OK) < 0)
                 return missing(err, "the worker 'sandbox-wasm' is missing");

@@ -1,3 +1,5 @@
+import pathlib
+
 import pytest
 
 from sandbox import (
@@ -11,6 +13,7 @@ from sandbox import (
     RuntimeType,
     SandboxExecutionError,
     Started,
+    _native,
     create_sandbox,
 )
 
@@ -20,6 +23,22 @@ def test_the_first_example():
     r = sb.execute("print(6 * 7)")
     assert r.success
     assert r.stdout == "42\n"
+
+
+def test_the_backend_wasm_runs_where_its_parts_travel_along_and_else_says_what_is_missing():
+    helper = _native.helper_path()
+    folder = pathlib.Path(helper).parent if helper is not None else pathlib.Path("/nowhere")
+    assert helper is None or (folder / "sandbox-wasm").exists()
+    with create_sandbox(backend="wasm", timeout_seconds=60) as sandbox:
+        try:
+            result = sandbox.execute("print(6 * 7)")
+        except SandboxExecutionError as error:
+            assert not (folder / "wasm").exists()
+            assert "backend 'wasm' is not built" in str(error)
+            assert "make wasm" in str(error)
+            return
+    assert (result.stdout, result.metadata["backend"]) == ("42\n", "wasm")
+    assert result.fuel_consumed > 0
 
 
 @pytest.mark.parametrize(("runtime", "kind", "code"), [
