@@ -105,6 +105,7 @@ struct finding {
         struct place place;
         bool guess;
         bool policy; /* of the policy's own lists */
+        bool own;    /* of a rule that is not built in */
 };
 
 /* Names that the lists of rules forbid. Those with a "*" are found by their first part or, where
@@ -304,6 +305,7 @@ void match_command(struct analysis *analysis, const struct unit *unit, TSNode no
                    const char *name, size_t length, bool guess);
 bool match_glob(const char *glob, const char *text);
 bool match_is_policy(const struct rule *rule);
+bool match_is_built_in(const struct rule *rule);
 /* Whether the policy forbids the rule by its id. */
 bool match_is_named(const struct analysis *analysis, const struct rule *rule);
 /* By its id, or NULL. */

@@ -33,6 +33,14 @@ bool match_is_policy(const struct rule *rule)
         return rule >= policy_rules && rule < policy_rules + RULE_LISTS;
 }
 
+bool match_is_built_in(const struct rule *rule)
+{
+        for (const struct rule_set *set = rules_builtin; set->language; set++)
+                if (rule >= set->rules && rule < set->rules + set->count)
+                        return true;
+        return false;
+}
+
 /* Only "*" is special, and stands for anything. */
 bool match_glob(const char *glob, const char *text)
 {

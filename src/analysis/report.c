@@ -76,6 +76,7 @@ void report_finding(struct analysis *analysis, const struct rule *rule, enum rul
                 .place = place,
                 .guess = guess,
                 .policy = match_is_policy(rule),
+                .own = !match_is_policy(rule) && !match_is_built_in(rule),
         };
 }
 
@@ -137,15 +138,16 @@ static json_t *finding_value(const struct analysis *analysis, const struct findi
         uint32_t end =
                 place->end.row == place->start.row ? place->end.column : place->start.column + 1;
 
-        return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:s, s:s, s:b, s:b}", "rule",
-                         finding->rule->id, "severity", severity_names[finding->rule->severity],
-                         "kind", kind_names[finding->list], "what",
-                         report_string(finding->what, strlen(finding->what), NAME_SHOWN_MAX),
-                         "line", (json_int_t)place->start.row + 1, "column",
-                         (json_int_t)place->start.column + 1, "end_column", (json_int_t)end + 1,
-                         "source", line_of(analysis, place->start.row), "sentence",
-                         finding->rule->sentence, "recommendation", finding->rule->recommendation,
-                         "guess", (int)finding->guess, "policy", (int)finding->policy);
+        return json_pack(
+                "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:s, s:s, s:b, s:b, s:b}", "rule",
+                finding->rule->id, "severity", severity_names[finding->rule->severity], "kind",
+                kind_names[finding->list], "what",
+                report_string(finding->what, strlen(finding->what), NAME_SHOWN_MAX), "line",
+                (json_int_t)place->start.row + 1, "column", (json_int_t)place->start.column + 1,
+                "end_column", (json_int_t)end + 1, "source", line_of(analysis, place->start.row),
+                "sentence", finding->rule->sentence, "recommendation",
+                finding->rule->recommendation, "guess", (int)finding->guess, "policy",
+                (int)finding->policy, "own", (int)finding->own);
 }
 
 json_t *analysis_skipped(const char *reason)

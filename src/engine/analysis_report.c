@@ -56,6 +56,7 @@ static const struct form finding_form[] = {
         { "recommendation", JSON_STRING },
         { "guess", JSON_TRUE },
         { "policy", JSON_TRUE },
+        { "own", JSON_TRUE },
         { NULL, JSON_NULL },
 };
 static const struct form error_form[] = {
@@ -315,19 +316,6 @@ static bool policy_lists(const struct passage *passage)
         return false;
 }
 
-/* A rule of the caller's own folders counts as what the policy says. */
-static bool is_own_rule(const struct passage *passage, const char *id)
-{
-        static const char *const built_in[] = {
-                "python.", "javascript.", "shell.", "c.", "go.", "rust.", "java.",
-        };
-
-        for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
-                if (str_has_prefix(id, built_in[i]))
-                        return false;
-        return passage->order->request->rules.count > 0 || passage->rules.count > 0;
-}
-
 const json_t *analysis_blocking(const struct passage *passage, const json_t *report)
 {
         bool lists = policy_lists(passage);
@@ -336,12 +324,13 @@ const json_t *analysis_blocking(const struct passage *passage, const json_t *rep
 
         json_array_foreach(json_object_get(report, "findings"), index, finding)
         {
-                const char *id = json_string_value(json_object_get(finding, "rule"));
+                /* A rule of the caller's own folders counts as what the policy says. */
+                bool is_own = json_is_true(json_object_get(finding, "own"));
 
                 if (json_is_true(json_object_get(finding, "policy")))
                         return finding;
                 if (level_of(json_object_get(finding, "severity")) >= LEVEL_HIGH &&
-                    (!lists || is_own_rule(passage, id)))
+                    (!lists || is_own))
                         return finding;
         }
         return NULL;

@@ -44,7 +44,7 @@ enum policy_rule {
         RULE_RULES, /* by their ids */
         POLICY_RULE_LISTS
 };
-enum { POLICY_RULE_LANGUAGES = 13 };
+enum { POLICY_RULE_LANGUAGES = 9 };
 enum policy_store { STORE_NEVER, STORE_ON_ERROR, STORE_ALWAYS };
 
 /* Which of the values of a layer were given. The limits come first, in the order of limits.def. */

@@ -26,8 +26,12 @@ static int fail_unknown(struct reader *reader, yaml_mark_t mark, const char *pre
                         const char *word)
 {
         char shown[128];
-        int r = reader_fail(reader, mark, "unknown key '%s%s%s'", reader->scope, prefix,
-                            str_printable(word, shown, sizeof(shown)));
+        /* A list that nothing would enforce is refused. */
+        const char *more = str_equal(prefix, "analysis.")
+                                   ? ", and no language that static analysis can read"
+                                   : "";
+        int r = reader_fail(reader, mark, "unknown key '%s%s%s'%s", reader->scope, prefix,
+                            str_printable(word, shown, sizeof(shown)), more);
 
         policy_hint_word(reader->err, word, prefix, *reader->scope != '\0');
         return r;

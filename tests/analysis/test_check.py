@@ -165,6 +165,17 @@ def test_further_rules_block(sandbox, rules):
     assert warned["status"] == "ok" and warned["analysis"]["risk"] == "critical"
 
 
+@pytest.mark.parametrize("name", ["team.print", "python.print"])
+def test_where_a_rule_comes_from_counts_and_not_its_name(sandbox, rules, place, name):
+    """Where the policy has lists, built-in rules are advice; those of a folder are not, whatever they are called."""
+    policy = sandbox.make_file(place / "lists.yaml", "analysis: { mode: block, python: { forbidden_imports: [zlib] } }\n")
+    yaml = f"- {{id: {name}, severity: high, sentence: prints, recommendation: be quiet, functions: [print]}}\n"
+    result = sandbox.run_json("-l", "python", "--policy", policy, "--rules", rules(yaml, None), "-c", "print(1)")
+    assert result["_exit"] == 126 and [item["own"] for item in result["analysis"]["findings"]] == [True], result
+    result = sandbox.run_json("-l", "python", "--policy", policy, "--rules", rules(yaml, None), "-c", "eval('1')")
+    assert result["_exit"] == 0 and [item["own"] for item in result["analysis"]["findings"]] == [False], result
+
+
 @pytest.mark.parametrize("language, count, code", [
     ("python", 3, "import os\ndef f():\n  while True:\n    # on and on\n    a = 1; os.fork(); pid = os.fork()\n"
                   "while 1: os.fork()\nwhile a: os.fork()\nfor x in y: os.fork()\n'while True: os.fork()'"),
