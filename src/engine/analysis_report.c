@@ -44,20 +44,13 @@ struct form {
 };
 
 static const struct form finding_form[] = {
-        { "rule", JSON_STRING },
-        { "severity", JSON_STRING },
-        { "kind", JSON_STRING },
-        { "what", JSON_STRING },
-        { "line", JSON_INTEGER },
-        { "column", JSON_INTEGER },
-        { "end_column", JSON_INTEGER },
-        { "source", JSON_STRING },
-        { "sentence", JSON_STRING },
-        { "recommendation", JSON_STRING },
-        { "guess", JSON_TRUE },
-        { "policy", JSON_TRUE },
-        { "own", JSON_TRUE },
-        { NULL, JSON_NULL },
+        { "rule", JSON_STRING },        { "severity", JSON_STRING },
+        { "kind", JSON_STRING },        { "what", JSON_STRING },
+        { "line", JSON_INTEGER },       { "column", JSON_INTEGER },
+        { "end_column", JSON_INTEGER }, { "source", JSON_STRING },
+        { "sentence", JSON_STRING },    { "recommendation", JSON_STRING },
+        { "guess", JSON_TRUE },         { "policy", JSON_TRUE },
+        { "own", JSON_TRUE },           { NULL, JSON_NULL },
 };
 static const struct form error_form[] = {
         { "line", JSON_INTEGER },
