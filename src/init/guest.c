@@ -291,7 +291,9 @@ static int apply_filter(struct init *init)
         if (init->plan.ask_forks && init->fork_listener < 0) {
                 init->fork_listener =
                         seccomp_ask_about_forks(init->plan.ask_forks == PLAN_ASK_THREADS);
-                if (init->fork_listener < 0)
+                /* Where a supervisor around us is asked already there is no second one. A worker of
+                 * ours starts no process, and the monitor counts them in any case. */
+                if (init->fork_listener < 0 && (errno != EBUSY || !init->plan.report_fd))
                         return -1;
         }
         for (uint32_t i = 0; i < init->plan.mount_count; i++)

@@ -405,6 +405,18 @@ def test_without_namespaces_auto_takes_wasm(bare):
     assert shell.returncode == 125
 
 
+def test_within_a_sandbox_auto_takes_wasm(sandbox):
+    """There, a filter and not the kernel's settings forbids to make namespaces; and the supervisor of the outer one is
+    asked about calls already, beside which there can be no second."""
+    build = REPOSITORY / "build"
+    if wasm_parts() != build / "wasm":
+        pytest.skip("the checkout's own")
+    inner = f"/opt/build/{sandbox.path.relative_to(build)}"
+    result = sandbox.run_json("--backend", "container", "--memory", "1G", "--volume", f"{build}:/opt/build", "-l", "shell", "-c",
+                              f"{inner} run --no-record -l python -c 'import sys; print(sys.platform)'")
+    assert result["exit_code"] == 0 and result["stdout"] == "wasi\n", result["stderr"]
+
+
 def test_doctor_and_languages_show_it(sandbox):
     found = next(one for one in sandbox.call("doctor", "--json").json["backends"] if one["name"] == "wasm")
     assert found["available"] and found["built"]["engine"]["name"] == "wasmtime"
