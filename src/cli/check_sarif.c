@@ -62,16 +62,21 @@ static json_t *uri_of(const char *path)
         return uri.failed ? NULL : json_string(uri.data ? uri.data : "");
 }
 
+static json_t *file_of(const struct check_report *check, const json_t *item)
+{
+        const char *file = text_of(item, "file");
+
+        return uri_of(*file ? file : check->file ? check->file : "code");
+}
+
 static json_t *location_of(const struct check_report *check, const json_t *finding)
 {
-        const char *file = text_of(finding, "file"), *line = text_of(finding, "source");
+        const char *line = text_of(finding, "source");
         json_int_t column = json_integer_value(json_object_get(finding, "column"));
         json_int_t end = json_integer_value(json_object_get(finding, "end_column"));
 
-        if (!*file)
-                file = check->file ? check->file : "code";
         return json_pack("{s:{s:{s:o}, s:{s:I, s:I, s:I, s:{s:s}}}}", "physicalLocation",
-                         "artifactLocation", "uri", uri_of(file), "region", "startLine",
+                         "artifactLocation", "uri", file_of(check, finding), "region", "startLine",
                          json_integer_value(json_object_get(finding, "line")), "startColumn",
                          utf16_column(line, column), "endColumn",
                          utf16_column(line, end > column ? end : column + 1), "snippet", "text",
@@ -113,6 +118,40 @@ static json_t *result_of(const struct check_report *check, const json_t *finding
                          "message", "text", message.data, "locations", location_of(check, finding));
 }
 
+/* An error of syntax is no finding, but something that the tool met. Its line is not in the report,
+ * so that its column cannot be counted anew and is told in words. */
+static json_t *syntax_of(const struct check_report *check, const json_t *error)
+{
+        AUTO_STRBUF struct strbuf message = { 0 };
+
+        strbuf_addf(&message, "syntax: %s (byte %lld of the line)", text_of(error, "message"),
+                    (long long)json_integer_value(json_object_get(error, "column")));
+        if (message.failed)
+                return NULL;
+        return json_pack("{s:s, s:{s:s}, s:[{s:{s:{s:o}, s:{s:I}}}]}", "level", "warning",
+                         "message", "text", message.data, "locations", "physicalLocation",
+                         "artifactLocation", "uri", file_of(check, error), "region", "startLine",
+                         json_integer_value(json_object_get(error, "line")));
+}
+
+/* What the tool could not do or read. */
+static json_t *notifications_of(const struct check_report *check)
+{
+        const char *reason = text_of(check->report, "reason");
+        json_t *notifications = json_array(), *error;
+        size_t index;
+
+        if (*reason)
+                (void)json_array_append_new(notifications,
+                                            json_pack("{s:s, s:{s:s+}}", "level", "error",
+                                                      "message", "text", "not analysed: ", reason));
+        json_array_foreach(json_object_get(check->report, "syntax_errors"), index, error)
+        {
+                (void)json_array_append_new(notifications, syntax_of(check, error));
+        }
+        return notifications;
+}
+
 char *check_sarif(const struct check_report *check)
 {
         json_t *rules = json_array(), *results = json_array(), *log;
@@ -125,14 +164,14 @@ char *check_sarif(const struct check_report *check)
         {
                 (void)json_array_append_new(results, result_of(check, finding, rules));
         }
-        log = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:[{s:b}], s:s, s:o}]}",
-                        "$schema",
-                        "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
-                        "sarif-schema-2.1.0.json",
-                        "version", "2.1.0", "runs", "tool", "driver", "name", "sandbox-run",
-                        "version", sbx_version(), "semanticVersion", sbx_version(), "rules", rules,
-                        "invocations", "executionSuccessful", (int)is_done, "columnKind",
-                        "utf16CodeUnits", "results", results);
+        log = json_pack(
+                "{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:[{s:b, s:o}], s:s, s:o}]}", "$schema",
+                "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
+                "sarif-schema-2.1.0.json",
+                "version", "2.1.0", "runs", "tool", "driver", "name", "sandbox-run", "version",
+                sbx_version(), "semanticVersion", sbx_version(), "rules", rules, "invocations",
+                "executionSuccessful", (int)is_done, "toolExecutionNotifications",
+                notifications_of(check), "columnKind", "utf16CodeUnits", "results", results);
         text = log ? json_dumps(log, JSON_INDENT(2)) : NULL;
         copy = text ? mem_strdup(text) : NULL;
         free(text); /* jansson's own allocation */

@@ -291,7 +291,19 @@ def test_sarif_has_what_the_standard_requires(sandbox, place):
 def test_sarif_of_what_was_not_analysed_says_so(sandbox):
     outcome = sandbox.call("check", "-l", "python", "-o", "sarif", "-", input="x = 1\n" * 800_000)
     assert outcome.exit_code == 1
-    assert outcome.json["runs"][0]["invocations"][0]["executionSuccessful"] is False
+    invocation, = outcome.json["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert [(item["level"], item["message"]["text"]) for item in invocation["toolExecutionNotifications"]] == \
+        [("error", "not analysed: too large")]
+
+
+def test_sarif_has_errors_of_syntax(sandbox, place):
+    code = sandbox.make_file(place / "wrong.py", "x = 1\ny = (\n")
+    invocation, = sandbox.call("check", "-o", "sarif", str(code)).json["runs"][0]["invocations"]
+    notification, = invocation["toolExecutionNotifications"]
+    assert notification["message"]["text"].startswith("syntax: ") and "byte 1 of the line" in notification["message"]["text"]
+    place_in_file = notification["locations"][0]["physicalLocation"]
+    assert place_in_file["artifactLocation"]["uri"] == f"file://{code}" and place_in_file["region"] == {"startLine": 2}
 
 
 def test_the_source_cannot_steer_the_terminal(sandbox):
