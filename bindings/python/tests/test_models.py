@@ -78,6 +78,10 @@ def test_fields_reach_the_library():
 def test_a_budget_that_was_set_reaches_the_library():
     """It chooses the backend there; the one that everybody has chooses nothing."""
     assert "fuel" not in ExecutionPolicy().to_native()["limits"]
+    assert ExecutionPolicy().to_native()["network"] == {"mode": "none"}
+    network = {"deny": ["old.example.org"], "dns": True, "connections": 4, "bytes": 5_000, "rate": 1_000}
+    given = {f"network_{name}": value for name, value in network.items()}
+    assert ExecutionPolicy(network="allowlist", **given).to_native()["network"] == {"mode": "allowlist", **network}
     assert "fuel" not in ExecutionPolicy(fuel_budget=None, backend="wasm").to_native()["limits"]
     assert ExecutionPolicy(fuel_budget=7).to_native()["limits"]["fuel"] == 7
 

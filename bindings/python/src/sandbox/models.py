@@ -93,6 +93,11 @@ class ExecutionPolicy(BaseModel):
     open_files: int = Field(256, gt=0, description="descriptors per process")
     network: Literal["none", "localhost", "dns", "allowlist", "host"] = "none"
     network_allow: list[str] = Field(default_factory=list, description="hosts, for network 'allowlist'")
+    network_deny: list[str] = Field(default_factory=list, description="hosts that are refused even where allowed")
+    network_dns: bool = Field(False, description="whether all names resolve, for network 'allowlist'")
+    network_connections: Optional[int] = Field(None, gt=0, description="TCP connections at once")
+    network_bytes: Optional[Bytes] = Field(None, description="in and out together")
+    network_rate: Optional[Bytes] = Field(None, description="a second, in and out together")
     analysis: Literal["off", "warn", "block"] = "warn"
     forbidden_imports: list[str] = Field(default_factory=list, description="refused where analysis is 'block'")
     enforcement: Literal["strict", "best-effort"] = "strict"
@@ -150,8 +155,10 @@ class ExecutionPolicy(BaseModel):
             for language in ANALYSED:
                 analysis[language] = {"forbidden_imports": self.forbidden_imports}
         network: dict[str, Any] = {"mode": self.network}
-        if self.network_allow:
-            network["allow"] = self.network_allow
+        for name in ("allow", "deny", "dns", "connections", "bytes", "rate"):
+            value = getattr(self, f"network_{name}")
+            if value:
+                network[name] = value
         limits: dict[str, Any] = {
             "timeout": self.timeout_seconds,
             "cpu_time": self.cpu_time_seconds or self.timeout_seconds,
