@@ -51,13 +51,69 @@ def test_a_project_of_this_language_runs(sandbox, missing_languages, place, kind
     name = kind.split(",")[0]
     if name in missing_languages:
         pytest.skip(missing_languages[name])
-    folder = place / "project"
-    for path, text in PROJECTS[kind].items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+    folder = make_project(place, PROJECTS[kind])
     result = sandbox.run_json(str(folder), timeout=600)
     assert (result["language"], result["status"], result["stdout"]) == (name, "ok", "made\n"), \
         (result["message"], result["stderr"], result["compile"])
+
+
+JAVA = "public class %s {\n  public static void main(String[] a) { System.out.println(\"%s\"); }\n}\n"
+GO = 'package main\n\nfunc main() { println("%s") }\n'
+RUST = 'fn main() { println!("%s"); }\n'
+CARGO = '[package]\nname = "both"\nversion = "0.1.0"\nedition = "2021"\n'
+CALLS = "package x;\nclass Other { void call() { A.main(null); } }\n"
+# Files, what an error names, and what --entry then chooses.
+SEVERAL = {
+    "java": ({"x/A.java": "package x;\n" + JAVA % ("A", "a"), "y/B.java": "package y;\n" + JAVA % ("B", "b")},
+             ["x.A", "y.B"], {"x/A.java": "a\n", "y/B.java": "b\n"}),
+    "rust": ({"Cargo.toml": CARGO, "src/bin/a.rs": RUST % "a", "src/bin/b/main.rs": RUST % "b"},
+             ["src/bin/a.rs", "src/bin/b/main.rs"], {"src/bin/a.rs": "a\n", "src/bin/b/main.rs": "b\n"}),
+    "go": ({"go.mod": "module example.com/x\n\ngo 1.18\n", "cmd/a/a.go": GO % "a", "cmd/b/b.go": GO % "b",
+            "tools/gen.go": "//go:build ignore\n\n" + GO % "gen"},
+           ["cmd/a", "cmd/b"], {"cmd/a/a.go": "a\n", "cmd/b/b.go": "b\n"}),
+}
+# Files of a project with several programs of which one is meant.
+CLEAR = {
+    "java, of which the other is called": {"x/A.java": "package x;\n" + JAVA % ("A", "meant"), "x/Other.java": CALLS},
+    "java, two of one name": {"Main.java": JAVA % ("Main", "meant"), "a/Main.java": "package a;\n" + JAVA % ("Main", "no")},
+    "rust, with a usual entry": {"Cargo.toml": CARGO, "src/main.rs": RUST % "meant", "src/bin/a.rs": RUST % "no"},
+    "rust, as it says itself": {"Cargo.toml": CARGO + 'default-run = "a"\n', "src/bin/a.rs": RUST % "meant",
+                                "src/bin/b.rs": RUST % "no"},
+    "go, the only one": {"go.mod": "module example.com/x\n\ngo 1.18\n", "lib.go": "package x\n",
+                         "cmd/a/a.go": GO % "meant"},
+}
+
+
+def make_project(place, files, name="project"):
+    folder = place / name
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_of_several_programs_none_is_taken_by_chance(sandbox, missing_languages, place, name):
+    if name in missing_languages:
+        pytest.skip(missing_languages[name])
+    files, listed, starts = SEVERAL[name]
+    folder = make_project(place, files)
+    result = sandbox.run_json("-l", name, str(folder), timeout=600)
+    assert result["status"] == "compile_error", result
+    assert "--entry" in result["message"] and all(one in result["message"] for one in listed), result["message"]
+    assert "tools" not in result["message"]
+    for entry, said in starts.items():
+        result = sandbox.run_json(str(folder), "--entry", entry, timeout=600)
+        assert result["stdout"] + result["stderr"] == said, result
+
+
+@pytest.mark.parametrize("kind", CLEAR)
+def test_of_several_programs_the_one_that_is_meant_is_taken(sandbox, missing_languages, place, kind):
+    name = kind.split(",")[0]
+    if name in missing_languages:
+        pytest.skip(missing_languages[name])
+    result = sandbox.run_json("-l", name, str(make_project(place, CLEAR[kind])), timeout=600)
+    assert (result["stdout"] + result["stderr"], result["status"]) == ("meant\n", "ok"), result
 
 
 PACKAGE = {
@@ -85,11 +141,7 @@ STARTS = {None: STARTS["__main__.py"], **STARTS}
 
 
 def make_package(place):
-    folder = place / "parcel"
-    for path, text in PACKAGE.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
+    return make_project(place, PACKAGE, "parcel")
 
 
 @pytest.mark.parametrize("entry", STARTS)
