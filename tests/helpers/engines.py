@@ -49,9 +49,22 @@ def _libraries(program):
     return {word for line in lines for word in line.split() if word.startswith("/")}
 
 
-def machine_image(programs=PROGRAMS, trees=TREES):
+def compiler_image():
+    """The same with a compiler for C and all that it reads."""
+    folder = pathlib.Path(subprocess.run(["gcc", "-print-libgcc-file-name"], capture_output=True, text=True, check=True).stdout.strip()).parent
+    library = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+    parts = [*folder.glob("cc1"), *folder.glob("collect2"), *folder.glob("*.o"), *folder.glob("libgcc*"), *folder.glob("liblto_plugin.so"),
+             *library.glob("*crt*.o"), library / "libc.so", library / "libc_nonshared.a", library / "libm.so",
+             *(f"/lib/x86_64-linux-gnu/{name}" for name in ("libm.so.6", "libmvec.so.1", "libgcc_s.so.1"))]
+    headers = [path for path in pathlib.Path("/usr/include").iterdir() if path.suffix == ".h"]
+    trees = [folder / "include", pathlib.Path(TREES[-1]), *(pathlib.Path("/usr/include") / name for name in ("linux", "asm-generic", "x86_64-linux-gnu"))]
+    return machine_image(("gcc", "as", "ld", "sh"), [str(tree) for tree in trees if tree.exists()], [*map(str, parts), *map(str, headers)])
+
+
+def machine_image(programs=PROGRAMS, trees=TREES, more=()):
     """A tar of programs of this machine with the libraries that they need."""
     found = [path for name in programs for place in SEARCHED[1:] if os.path.exists(path := f"{place}/{name}")]
+    found += more
     files = set(found)
     for path in found:
         files |= _libraries(path)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from helpers.engines import FakeDaemon, TlsFront, forward_to, make_certificates, reply
+from helpers.engines import FakeDaemon, TlsFront, compiler_image, forward_to, make_certificates, reply
 from helpers import leftovers
 from helpers.leftovers import wait_until
 from helpers.program import make_program, remove_program
@@ -199,6 +199,26 @@ def test_a_language_does_what_it_does_in_the_container(engine, root, language):
     results = [root.run_json("--backend", backend, *words, env=engine.env) for backend in ("docker", "container")]
     for key in ("status", "exit_code", "stdout", "stderr", "message", "files"):
         assert results[0][key] == results[1][key], (key, results[0])
+
+
+COMPILED = {
+    "runs": "#include <stdio.h>\n#include <math.h>\nint main(int argc, char **argv) { printf(\"%s %.0f\\n\", argv[1], sqrt(argc)); return 3; }",
+    "warns": "#include <stdlib.h>\nint main(void) { int x = \"text\"; abort(); }",
+    "does not compile": "int main(void) { return 1 }",
+}
+
+
+def test_a_compiled_program_does_what_it_does_in_the_container(engine, root):
+    if not ALL:
+        pytest.skip("make test-docker runs it")
+    engine.call("POST", "/v1.41/images/create?fromSrc=-&repo=sandbox-run/c&tag=latest", compiler_image(), "application/x-tar")
+    for name, code in COMPILED.items():
+        words = ["--no-cache", "-l", "c", "-c", code, "--", "one"]
+        results = [root.run_json("--backend", backend, *words, env=engine.env) for backend in ("docker", "container")]
+        for key in ("status", "exit_code", "signal", "stdout", "stderr", "message", "files"):
+            assert results[0][key] == results[1][key], (name, key, results[0])
+        for key in ("status", "exit_code", "stdout", "stderr"):
+            assert results[0]["compile"][key] == results[1]["compile"][key], (name, key, results[0])
 
 
 def test_output_comes_while_the_program_runs(engine, root):
