@@ -140,6 +140,24 @@ static int look_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl
         return exchange->daemon->is_over && exchange->daemon->is_over(exchange->daemon->context);
 }
 
+/* An answer has its time. Where files go one way or the other, that is the time in which nothing
+ * moves: how long all of them take is their program's doing. */
+static void set_patience(const struct exchange *exchange)
+{
+        const struct daemon *daemon = exchange->daemon;
+        bool carries_files = exchange->sink || exchange->source;
+
+        if (exchange->sink && exchange->sink->has_no_end)
+                return;
+        (void)curl_easy_setopt(daemon->curl, CURLOPT_TIMEOUT_MS,
+                               daemon->timeout_ms * (carries_files ? DAEMON_FILES_FACTOR : 1));
+        if (!carries_files)
+                return;
+        (void)curl_easy_setopt(daemon->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        (void)curl_easy_setopt(daemon->curl, CURLOPT_LOW_SPEED_TIME,
+                               (daemon->timeout_ms + 999) / 1000);
+}
+
 /* What curl could not do, in words of ours where people meet it. */
 static int explain(const struct exchange *exchange, CURLcode code, struct error *err)
 {
@@ -226,8 +244,7 @@ static int perform(struct exchange *exchange, const char *method, const char *pa
         (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
         (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
         (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, exchange);
-        if (!exchange->sink || !exchange->sink->has_no_end)
-                (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, daemon->timeout_ms);
+        set_patience(exchange);
         if (exchange->source) {
                 (void)curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
                 (void)curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body);

@@ -17,7 +17,8 @@ enum {
         DAEMON_ANSWER_MAX = 8 << 20,
         DAEMON_TIMEOUT_MS = 20000,
         DAEMON_CONNECT_MS = 5000,
-        DAEMON_API_OLDEST = 40, /* of 1.x */
+        DAEMON_FILES_FACTOR = 15, /* a call that carries files has so many times the time */
+        DAEMON_API_OLDEST = 40,   /* of 1.x */
         DAEMON_API_NEWEST = 51,
 };
 

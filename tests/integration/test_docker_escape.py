@@ -17,7 +17,7 @@ from world import World  # noqa: E402
 ELSEWHERE = {
     **dict.fromkeys(("compile_huge", "compile_incbin", "compile_include", "compile_output_link", "compile_recursion",
                      "compile_toolchain"), "the image has no compiler"),
-    "deep_directories": "a workspace is not kept",
+    **dict.fromkeys(("deep_directories", "workspace_fifos", "workspace_swap", "workspace_symlinks"), "a workspace is not kept"),
     "devices": "an engine's /dev has a few more: mqueue, core",
     "disk_bomb": "workspace, /tmp and /dev/shm are limited each",
     "hard_links": "the image has no /etc/passwd",
