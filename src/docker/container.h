@@ -4,6 +4,7 @@
 
 #include "docker/daemon.h"
 #include "plan/plan.h"
+#include "plan/report.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +15,8 @@ enum { CONTAINER_USER = 65533 };
 #define CONTAINER_LABEL_OWNER "sandbox-run.owner"
 #define CONTAINER_LABEL_HOST  "sandbox-run.host"
 #define CONTAINER_LABEL_KIND  "sandbox-run.kind"
+/* Of an image: the version of its language. */
+#define CONTAINER_LABEL_VERSION "sandbox-run.version"
 
 /* What the supervisor says beside the plan: the plan's `docker`, read. Strings are borrowed from
  * `json`. */
@@ -56,11 +59,12 @@ int container_remove(struct daemon *daemon, struct container *container, struct 
 int tools_name(const struct docker_order *order, char ret_name[64], struct error *err);
 int tools_fill(struct daemon *daemon, const struct docker_order *order, struct error *err);
 
-/* inspect.c: which protections the engine says are in force, as PROTECTION_* bits. An old one that
- * is no longer what a new one would be is an error. */
+/* inspect.c: which protections the engine says are in force, as PROTECTION_* bits in
+ * `seen` of the report, and what version of its language the image says it has, in `detail`. An old
+ * one that is no longer what a new one would be is an error. */
 int inspect_container(struct daemon *daemon, const struct container *container,
-                      const struct docker_order *order, const struct plan *plan, uint64_t *ret_seen,
-                      struct error *err);
+                      const struct docker_order *order, const struct plan *plan,
+                      struct report *report, struct error *err);
 
 /* sweep.c: the labels of what is ours, and the removal of what dead owners left. */
 json_t *sweep_labels(void);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { VERSION_MAX = 40 };
+
 struct view {
         const json_t *config, *host;
         const struct docker_order *order;
@@ -294,9 +296,57 @@ static int check_old(struct daemon *daemon, const struct docker_order *order, co
         return r;
 }
 
+/* A version that an image tells may be anything; only what looks like one is. */
+static bool keep_version(const char *text, char *ret_version, size_t size)
+{
+        static const char proper[] =
+                "0123456789.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_+-";
+
+        if (!text || !*text || strlen(text) >= size || text[strspn(text, proper)])
+                return false;
+        (void)strcpy(ret_version, text);
+        return true;
+}
+
+/* What the image says the version of its language is: our label, or a variable as those that are
+ * published by the languages' own people have. Nothing is started for it. */
+static void find_version(const json_t *config, const char *language, char *ret_version, size_t size)
+{
+        static const struct {
+                const char *language, *variable;
+        } known[] = {
+                { "python", "PYTHON_VERSION=" }, { "javascript", "NODE_VERSION=" },
+                { "go", "GOLANG_VERSION=" },     { "rust", "RUST_VERSION=" },
+                { "java", "JAVA_VERSION=" },     { "ruby", "RUBY_VERSION=" },
+                { "php", "PHP_VERSION=" },
+        };
+        const json_t *label =
+                json_object_get(json_object_get(config, "Labels"), CONTAINER_LABEL_VERSION);
+        const json_t *environment = json_object_get(config, "Env");
+        size_t index;
+        json_t *item;
+
+        ret_version[0] = '\0';
+        if (keep_version(json_string_value(label), ret_version, size))
+                return;
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+                size_t length = strlen(known[i].variable);
+
+                if (strcmp(known[i].language, language) != 0)
+                        continue;
+                json_array_foreach(environment, index, item)
+                {
+                        const char *text = json_string_value(item);
+
+                        if (text && strncmp(text, known[i].variable, length) == 0)
+                                (void)keep_version(text + length, ret_version, size);
+                }
+        }
+}
+
 int inspect_container(struct daemon *daemon, const struct container *container,
-                      const struct docker_order *order, const struct plan *plan, uint64_t *ret_seen,
-                      struct error *err)
+                      const struct docker_order *order, const struct plan *plan,
+                      struct report *report, struct error *err)
 {
         struct view view = { .order = order, .plan = plan };
         json_t *json = NULL;
@@ -312,14 +362,15 @@ int inspect_container(struct daemon *daemon, const struct container *container,
                 r = check_old(daemon, order, json, err);
         view.config = json_object_get(json, "Config");
         view.host = json_object_get(json, "HostConfig");
-        *ret_seen = 0;
+        report->seen = 0;
         for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
                 if (view.config && view.host && looks[i].is_seen(&view))
-                        *ret_seen |= UINT64_C(1) << looks[i].protection;
+                        report->seen |= UINT64_C(1) << looks[i].protection;
+        find_version(view.config, order->language, report->detail, VERSION_MAX);
         if (r == 0)
                 r = sees_disk(daemon, &view, json_object_get(json, "Mounts"), &has_disk, err);
         if (has_disk)
-                *ret_seen |= PROTECTION_BIT(DISK);
+                report->seen |= PROTECTION_BIT(DISK);
         json_decref(json);
         return r;
 }

@@ -119,7 +119,7 @@ static int check(struct docker_run *run, struct error *err)
         uint64_t lacking;
         AUTO_STRBUF struct strbuf names = { 0 };
         int r = inspect_container(&run->daemon, &run->container, &run->order, &run->plan,
-                                  &run->report.seen, err);
+                                  &run->report, err);
 
         /* Of a terminal, and of descriptors, the engine gives none. */
         run->report.seen |= PROTECTION_BIT(DESCRIPTORS);

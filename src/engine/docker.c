@@ -232,6 +232,16 @@ void docker_settle(struct run *run)
         }
 }
 
+void docker_tell_version(const struct run *run, struct result *result)
+{
+        char version[REPORT_DETAIL_MAX];
+
+        (void)snprintf(version, sizeof(version), "%.*s", (int)sizeof(version) - 1,
+                       run->ready.detail);
+        mem_free(result->version);
+        result->version = version[0] ? mem_strdup(version) : NULL;
+}
+
 int docker_failure(const struct run *run, struct error *err)
 {
         static const int codes[] = { SBX_EUNAVAILABLE, SBX_EREFUSED, SBX_ETOOBIG, SBX_EINVAL };

@@ -16,6 +16,7 @@
 struct backend_host;
 struct nest_kind;
 struct passage;
+struct result;
 struct run;
 struct step_order;
 
@@ -50,6 +51,8 @@ int docker_kind_make(const struct passage *passage, const struct plan_draft *dra
                      struct nest_kind *ret_kind);
 /* Waits until all that the program made is there. */
 void docker_settle(struct run *run);
+/* The version of its language that the image names, if it does. */
+void docker_tell_version(const struct run *run, struct result *result);
 /* Whether somebody listens where the engine is said to be: 0, or why not. */
 int docker_reach(struct error *err);
 /* What went wrong with the engine, with the remedy. */

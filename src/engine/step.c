@@ -359,7 +359,9 @@ static int tell(struct passage *passage, const struct step_order *order, const s
                 docker_settle(run);
         if (run->is_ready) {
                 passage->backend->describe(run, plan, passage->result);
-                if (!docker_is_used(passage))
+                if (docker_is_used(passage))
+                        docker_tell_version(run, passage->result);
+                else
                         limits_describe(passage, run, order->limits);
         }
         memory_end_settle(passage, order);

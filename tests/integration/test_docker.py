@@ -168,6 +168,16 @@ def test_input_files_go_in_and_new_ones_come_out(engine, root, tmp_path):
     assert not (out / "link").exists()
 
 
+def test_the_version_is_the_images(engine, root, image_tar):
+    if engine.name == "podman":
+        pytest.skip("the inspection is the same")
+    assert python(root, engine, "print(1)")["version"] is None
+    for change, told in (("LABEL%20sandbox-run.version=9.8.7", "9.8.7"), ("ENV%20PYTHON_VERSION=3.99.1", "3.99.1"),
+                         ("LABEL%20sandbox-run.version=a%26b", None)):
+        engine.call("POST", f"/v1.41/images/create?fromSrc=-&repo=sandbox-run/versioned&tag=latest&changes={change}", image_tar, "application/x-tar")
+        assert python(root, engine, "print(1)", env={"DOCKER_IMAGE": "sandbox-run/versioned"})["version"] == told
+
+
 def test_names_are_bytes(engine, root, tmp_path):
     (tmp_path / "h\u00e9.txt").write_text("given")
     result = python(root, engine, "open('h\u00e9.txt', 'a').write('!'); open(b'\\xff', 'w')", "--input-file", str(tmp_path / "h\u00e9.txt"))
