@@ -16,7 +16,18 @@
 #define SYS_pidfd_getfd 438
 #endif
 
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
 enum { INJECT_ATTEMPTS = 100 };
+
+void notify_wake_beside(int listener)
+{
+        /* It is faster with it, and right without. */
+        (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
 
 int notify_receive(int listener, struct notify_call *ret_call)
 {

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/message.h"
+#include "kernel/notify.h"
 #include "kernel/sys.h"
 #include "network/confine.h"
 
@@ -130,6 +131,7 @@ static int await_guest(struct network *network, const char *supervisor)
             count < 3)
                 return -1;
         guest.listener = fds[0];
+        notify_wake_beside(guest.listener);
         guest.resolver_fds[0] = fds[1];
         guest.resolver_fds[1] = fds[2];
         for (size_t i = 0; i < NETWORK_RELAYS; i++)
