@@ -3,7 +3,10 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 16 };
+enum {
+        DEPTH_MAX = 16,
+        MATCHES_MAX = 20000 /* of one pattern at one node: two of many children make many pairs */
+};
 
 struct reader {
         struct arena *arena;
@@ -271,6 +274,7 @@ struct matcher {
         const TSLanguage *language;
         TSQueryMatch match;
         TSQueryCapture captures[PLAIN_CAPTURES_MAX];
+        unsigned left; /* matches that are still looked at */
         plain_found *found;
         void *context;
 };
@@ -319,12 +323,13 @@ static void match_rest(struct matcher *matcher, const struct rest *rest)
         while (rest && !rest->node)
                 rest = rest->then;
         if (!rest) {
+                matcher->left--;
                 matcher->found(matcher->context, &matcher->match);
                 return;
         }
         node = rest->node;
         count = ts_node_named_child_count(rest->parent);
-        for (uint32_t i = rest->index; i < count; i++) {
+        for (uint32_t i = rest->index; i < count && matcher->left > 0; i++) {
                 const struct rest after = { node->next, rest->parent, i + 1, rest->then };
 
                 arena_step(matcher->arena);
@@ -343,7 +348,11 @@ void plain_match(struct arena *arena, const struct plain *plain, size_t pattern,
                  plain_found *found, void *context)
 {
         struct matcher matcher = {
-                .arena = arena, .language = plain->language, .found = found, .context = context
+                .arena = arena,
+                .language = plain->language,
+                .left = MATCHES_MAX,
+                .found = found,
+                .context = context,
         };
 
         matcher.match.pattern_index = (uint16_t)pattern;

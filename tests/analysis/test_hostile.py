@@ -56,6 +56,14 @@ def test_too_large_source_is_skipped_and_blocks(check, sandbox, place):
     assert blocked["message"] == "Security policy blocked the code: it could not be analysed: too large"
 
 
+def test_a_query_with_millions_of_matches_hides_no_other(check):
+    """Each two commands of the pipeline fit the pattern of a fork bomb, but for their names."""
+    code = "f() { " + "|".join(["g", "h"] * 3000) + "; }\nb() { " + "g|" * 50 + "b|b; }\n:(){ :|:& };:\n"
+    report = check("shell", code)
+    assert report["state"] == "done"
+    assert [item["line"] for item in report["findings"] if item["rule"] == "shell.fork-bomb"] == [2, 3]
+
+
 def test_source_that_takes_too_long_is_skipped_and_blocks(sandbox, place, no_leftovers):
     slow = sandbox.make_file(place / "slow.py", "a." * 1_500_000 + "b")
     # A smaller limit than its own counts as well, and saves time here.
