@@ -18,16 +18,21 @@
 bool docker_run_take(struct docker_run *run, const int *fds, size_t count, uint64_t plan_length)
 {
         size_t size = plan_arena_size(plan_length);
-        void *bytes, *arena;
+        AUTO_FREE void *arena = NULL;
+        void *bytes;
 
         if (count < ORDER_FIXED_FDS || plan_length == 0 || plan_length > PLAN_BYTES_MAX)
                 return false;
-        /* Both stay for as long as this process: the plan borrows from them. */
+        /* The bytes stay for as long as this process, the arena until the next: the plan borrows
+         * from both. */
         bytes = mmap(NULL, plan_length, PROT_READ, MAP_PRIVATE, fds[0], 0);
         arena = mem_alloc(size);
         if (bytes == MAP_FAILED || !arena ||
             plan_decode(bytes, plan_length, arena, size, &run->plan))
                 return false;
+        mem_free(run->arena);
+        run->arena = arena;
+        arena = NULL;
         fd_close(fds[0]);
         streams_take(&run->streams, fds + 1);
         run->file_count = 0;

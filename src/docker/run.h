@@ -24,6 +24,7 @@
 
 struct docker_run {
         struct plan plan;
+        void *arena; /* owned: what the plan is made of */
         struct docker_order order;
         struct daemon daemon;
         struct container container;
