@@ -162,6 +162,18 @@ static int find_entry(struct passage *passage, const struct bundle *sources, str
         return unclear("which file of the project is run", err);
 }
 
+/* A path as one writes it from outside, with the name of the project's folder in front. */
+static const char *from_outside(const struct passage *passage, const char *asked)
+{
+        const char *folder = passage->code->folder;
+        size_t length = folder ? strlen(folder) : 0;
+
+        if (!length || !str_has_prefix(asked, folder) || asked[length] != '/')
+                return NULL;
+        asked += length + 1;
+        return bundle_find(&passage->code->sources, asked) ? asked : NULL;
+}
+
 /* What was asked for: a path, or the name of a module. */
 static int take_entry(struct passage *passage, struct error *err)
 {
@@ -174,6 +186,8 @@ static int take_entry(struct passage *passage, struct error *err)
         passage->entry = bundle_find(&passage->code->sources, asked)
                                  ? asked
                                  : project_find_module(passage, asked);
+        if (!passage->entry)
+                passage->entry = from_outside(passage, asked);
         if (passage->entry)
                 return 0;
         passage->entry = "";

@@ -124,7 +124,7 @@ int project_name_module(struct passage *passage, struct error *err)
         if (!modules->package || !entry[0])
                 return 0;
         last = split(entry, &folder);
-        by_name = asked && !str_equal(asked, entry);
+        by_name = asked && !str_equal(asked, entry) && !strchr(asked, '/');
         is_start = str_equal(last, modules->start);
         is_within = has_file(sources, "", 0, modules->package);
         if ((!by_name && !(is_start && has_file(sources, entry, folder, modules->package))) ||

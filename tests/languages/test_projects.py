@@ -135,6 +135,7 @@ STARTS = {
     "inner": "parcel parcel.inner made",
     "parcel.inner": "parcel parcel.inner made",
     "inner/__main__.py": "parcel parcel.inner made",
+    "parcel/inner/__main__.py": "parcel parcel.inner made",
     "inner.__main__": "parcel parcel.inner made",
 }
 STARTS = {None: STARTS["__main__.py"], **STARTS}
