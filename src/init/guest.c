@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -145,6 +146,24 @@ static int set_no_new_privs(struct init *init)
         return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+/* What lies below something that may be read as well needs no rule of its own: links lead to paths
+ * that have one, or out of the container, where there is nothing. */
+static bool is_covered(const struct init *init, const struct plan_mount *mount)
+{
+        if (init->plan.kind != PLAN_CONTAINER || mount->kind == PLAN_MOUNT_WRITE)
+                return false;
+        for (uint32_t i = 0; i < init->plan.mount_count; i++) {
+                const struct plan_mount *other = &init->plan.mounts[i];
+                size_t length = strlen(other->target);
+
+                if (other->kind != PLAN_MOUNT_WRITE &&
+                    strncmp(mount->target, other->target, length) == 0 &&
+                    mount->target[length] == '/')
+                        return true;
+        }
+        return strncmp(mount->target, "/etc/", strlen("/etc/")) == 0;
+}
+
 /* The same file rules once more; in a local run, the only ones. */
 static int allow_paths(const struct init *init, int rules, int abi)
 {
@@ -178,7 +197,8 @@ static int allow_paths(const struct init *init, int rules, int abi)
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {
                 const struct plan_mount *mount = &init->plan.mounts[i];
 
-                if (landlock_allow(rules, abi, container ? mount->target : mount->source,
+                if (!is_covered(init, mount) &&
+                    landlock_allow(rules, abi, container ? mount->target : mount->source,
                                    mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE
                                                                    : LANDLOCK_READ) < 0)
                         return -1;

@@ -112,13 +112,14 @@ static ssize_t read_io(int fd, struct io_counters *ret)
         return n;
 }
 
-/* Processes of this pid namespace but ourselves. Raw, because readdir() allocates. */
-static uint32_t count_processes(void)
+/* Processes of this pid namespace but ourselves; -1 where that cannot be told. Raw, because
+ * readdir() allocates. */
+static int count_processes(void)
 {
         AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char buffer[4096] __attribute__((aligned(8)));
-        uint32_t count = 0;
-        long n;
+        int count = -1; /* ourselves */
+        long n = -1;
 
         while (proc >= 0 && (n = syscall(SYS_getdents64, proc, buffer, sizeof(buffer))) > 0)
                 for (long at = 0; at < n;) {
@@ -127,7 +128,18 @@ static uint32_t count_processes(void)
                         count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
                         at += entry->d_reclen;
                 }
-        return count > 1 ? count - 1 : 0;
+        return n < 0 ? -1 : count;
+}
+
+/* Tells how many processes the guest left behind, and ends them. Where there are none nobody is
+ * signalled: a signal to all has the kernel look at every process of the machine. */
+static void end_survivors(struct init *init)
+{
+        int count = count_processes();
+
+        init->report.survivors = count > 0 ? (uint32_t)count : 0;
+        if (count != 0)
+                keeper_end_all(init);
 }
 
 static void report_end(struct init *init, int status, int io_fd, struct io_counters before,
@@ -138,8 +150,9 @@ static void report_end(struct init *init, int status, int io_fd, struct io_count
 
         init->report.wait_status = status;
         if (init->plan.kind == PLAN_CONTAINER)
-                init->report.survivors = count_processes();
-        keeper_end_all(init);
+                end_survivors(init);
+        else
+                keeper_end_all(init);
         (void)getrusage(RUSAGE_CHILDREN, &usage);
         (void)read_io(io_fd, &now);
         init->report.cpu_user_us = clock_us(usage.ru_utime);
@@ -307,8 +320,7 @@ static _Noreturn void report_adopted_end(struct init *init, const struct adopt_e
         if (end->sys_errno)
                 report_failure(init, STAGE_FORK, end->sys_errno);
         init->report.wait_status = end->wait_status;
-        init->report.survivors = count_processes();
-        keeper_end_all(init);
+        end_survivors(init);
         init->report.cpu_user_us = end->cpu_user_us;
         init->report.cpu_system_us = end->cpu_system_us;
         init->report.memory_peak = end->memory_peak;
