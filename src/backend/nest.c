@@ -2,6 +2,7 @@
 #include "backend/parcel.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/message.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -51,6 +52,14 @@ static int send_hatch(struct nest *nest, struct plan *plan, struct parcel *parce
                 return r;
         return parcel_send(nest->run.socket, &order, sizeof(order), parcel->fds, parcel->count,
                            err);
+}
+
+void nest_prepare(struct nest *nest)
+{
+        const struct hatch order = { .magic = HATCH_MAGIC };
+
+        /* A nest that is dead is found so by its next run. */
+        (void)message_send(nest->run.socket, &order, sizeof(order), NULL, 0);
 }
 
 /* What a parked interpreter needs to bring a guest: a way to it, and into the groups. */

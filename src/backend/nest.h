@@ -19,6 +19,8 @@ int nest_start(const struct backend *backend, const struct backend_host *host, s
                const struct cgroup_limits *limits, struct nest *nest, struct error *err);
 /* Waits until it is built; -1 where that failed. */
 int nest_wait(struct nest *nest);
+/* Has it ready as much of its next run as can be before that is known; the nest is empty. */
+void nest_prepare(struct nest *nest);
 /* Hatches a run. It is watched like any other, and finished before the next one is hatched. */
 /* With a parked interpreter, the guest is a copy of that. */
 int nest_hatch(const struct backend *backend, struct nest *nest, const struct park *park,

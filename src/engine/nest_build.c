@@ -94,9 +94,12 @@ struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
                 mem_free(nest);
                 return NULL;
         }
-        if (r > 0 && (!nest_kind_has_guest(kind) ||
-                      place_guest(engine, nest, &kind->park_plan) == 0))
+        if (r > 0 &&
+            (!nest_kind_has_guest(kind) || place_guest(engine, nest, &kind->park_plan) == 0)) {
+                if (!kind->is_once)
+                        nest_prepare(nest);
                 return nest;
+        }
         nest_drop(nest);
         return NULL;
 }

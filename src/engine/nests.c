@@ -89,7 +89,9 @@ static void order_missing(struct nests *nests, struct stock *stock)
         if (!nests->has_builder)
                 nests->has_builder =
                         pthread_create(&nests->builder, NULL, nests_builder_main, nests) == 0;
-        (void)pthread_cond_signal(&nests->changed);
+        /* Most runs find all that they need: nobody is woken for those. */
+        if (stock->missing > 0 || stock->wants_park)
+                (void)pthread_cond_signal(&nests->changed);
 }
 
 static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_lodging)
@@ -98,6 +100,8 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
         bool has_guest = nest_kind_has_guest(&stock->kind);
 
         nests_doom_dead(nests, stock);
+        if (stock->park && !has_park)
+                (void)pthread_cond_signal(&nests->changed); /* another is parked in its place */
         if (stock->idle_count == 0)
                 return false;
         *ret_lodging = (struct lodging){ .nest = stock->idle[--stock->idle_count],
@@ -143,6 +147,8 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         struct stock *stock = lodging->place;
         struct nest *nest = lodging->nest;
 
+        if (clean && !stock->kind.is_once)
+                nest_prepare(nest); /* before anybody else has it */
         (void)pthread_mutex_lock(&nests->lock);
         stock->lent--;
         if (lodging->park)
@@ -159,7 +165,8 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 nest = NULL;
         } else if (!clean) {
                 nests->stats.ended++;
-                order_missing(nests, stock); /* also where its interpreter died */
+                order_missing(nests, stock);
+                (void)pthread_cond_signal(&nests->changed); /* its interpreter may have died */
         }
         (void)pthread_mutex_unlock(&nests->lock);
         if (!nest)

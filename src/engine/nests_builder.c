@@ -82,6 +82,7 @@ bool nests_park_is_dead(const struct park *park)
 void nests_doom(struct nests *nests, struct nest *nest, struct park *park, const char *event)
 {
         nests->doomed[nests->doomed_count++] = (struct doomed){ nest, park, event };
+        (void)pthread_cond_signal(&nests->changed);
 }
 
 void nests_doom_stock(struct nests *nests, struct stock *stock)

@@ -104,7 +104,7 @@ void once_hand_over(struct init *init);
 int once_make_pair(struct init *init);
 /* nest.c: steps that once.c shares. */
 int nest_close_code(struct init *init);
-uint64_t nest_code_inodes(const struct init *init);
+int nest_size_code(struct init *init);
 /* Ends every process below this one. */
 void keeper_end_all(const struct init *init);
 

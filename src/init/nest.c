@@ -6,6 +6,10 @@
  *
  * The nest is the parent of the keepers. It lives in the control group, so that they are born
  * there, and in the caller's pid namespace, so that a parked interpreter can join them.
+ *
+ * A keeper can be cloned ahead of its run, an egg: it makes its namespaces and mounts, which is
+ * half of the way to a guest, and waits for the order, of which it needs nothing for that. No guest
+ * has been near it. Where there is none, or it died, the keeper is cloned when the order comes.
  */
 #include "init/init.h"
 #include "base/fd.h"
@@ -20,10 +24,18 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CODE_INODES = 512, CODE_FOLDERS = 33 };
+enum { CODE_INODES = 512, CODE_FOLDERS = 33, UNSIZED_BYTES = 64 << 10, UNSIZED_INODES = 64 };
+
+/* A keeper that waits for its run. */
+struct egg {
+        pid_t pid; /* 0: there is none */
+        int pidfd;
+        int socket;
+};
 
 /* A user namespace may mount a /proc only where one is in sight: the caller's is kept below those
  * that the runs mount over it. */
@@ -78,14 +90,14 @@ static int new_terminals(struct init *init)
         return mount_devpts("dev/pts");
 }
 
-uint64_t nest_code_inodes(const struct init *init)
+static uint64_t code_inodes(const struct init *init)
 {
         return CODE_INODES + (uint64_t)init->plan.file_count * CODE_FOLDERS;
 }
 
 static int make_code(struct init *init)
 {
-        return mount_tmpfs("code", init->plan.root_bytes, nest_code_inodes(init), 0755);
+        return mount_tmpfs("code", init->plan.root_bytes, code_inodes(init), 0755);
 }
 
 int nest_close_code(struct init *init)
@@ -96,26 +108,55 @@ int nest_close_code(struct init *init)
                      NULL);
 }
 
-static const struct step hatch_steps[] = {
+int nest_size_code(struct init *init)
+{
+        return mount_resize_tmpfs("code", init->plan.root_bytes, code_inodes(init));
+}
+
+/* How much it holds is the plan's, which comes later. */
+static int make_workspace(struct init *init)
+{
+        init->plan.disk_bytes = UNSIZED_BYTES;
+        init->plan.disk_inodes = UNSIZED_INODES;
+        return root_workspace(init);
+}
+
+static int size_workspace(struct init *init)
+{
+        return mount_resize_tmpfs("workspace", init->plan.disk_bytes, init->plan.disk_inodes);
+}
+
+/* What needs nothing of the run's own. */
+static const struct step egg_steps[] = {
         { STAGE_DEVICES, new_terminals, true },
         { STAGE_PROC, root_proc, false },
-        { STAGE_WORKSPACE, root_workspace, true },
+        { STAGE_WORKSPACE, make_workspace, true },
         { STAGE_FILES, make_code, true },
-        { STAGE_FILES, root_files, true },
-        { STAGE_FILES, nest_close_code, true },
-        { STAGE_IPC, container_limit_shared_memory, false },
         { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
 };
 
-/* The keeper of a run, pid 1 of its namespaces. */
+static const struct step hatch_steps[] = {
+        { STAGE_WORKSPACE, size_workspace, true },
+        { STAGE_FILES, nest_size_code, true },
+        { STAGE_FILES, root_files, true },
+        { STAGE_FILES, nest_close_code, true },
+        { STAGE_IPC, container_limit_shared_memory, false },
+};
+
+static void lay(struct init *init)
+{
+        init->report.seen = 0;
+        init->is_hatched = true;
+        if (keeper_tie_to_warden(init, SIGKILL) < 0)
+                report_failure(init, STAGE_NAMESPACES, errno);
+        steps_run(init, egg_steps, ARRAY_SIZE(egg_steps));
+}
+
+/* The keeper of a run, pid 1 of its namespaces, once it has its order. */
 static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, const int *fds)
 {
         int next = HATCH_FIXED_FDS;
 
-        init->report.seen = 0;
-        init->is_hatched = true;
-        if (dup3(fds[0], HELPER_SOCKET, O_CLOEXEC) < 0)
-                _exit(1); /* nobody could be told */
         init_decode_plan(init, fds[1], hatch->plan_length);
         for (int i = 0; i < 3; i++)
                 if (dup3(fds[2 + i], i, 0) < 0)
@@ -127,8 +168,6 @@ static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, c
                 report_failure(init, STAGE_ORDER, EPROTO);
         init->file_fds = fds + next;
         init->file_fd_count = (int)hatch->fd_count - next;
-        if (keeper_tie_to_warden(init, SIGKILL) < 0)
-                report_failure(init, STAGE_NAMESPACES, errno);
         steps_run(init, hatch_steps, ARRAY_SIZE(hatch_steps));
         container_send_places(init);
         if (init->plan.waits && once_make_pair(init) < 0)
@@ -136,6 +175,35 @@ static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, c
         if (init->plan.adopts)
                 keeper_adopt(init, fds[1], hatch->plan_length);
         keeper_run(init);
+}
+
+/* Reports go to whoever ordered the run. */
+static void report_to_orderer(int socket)
+{
+        if (dup3(socket, HELPER_SOCKET, O_CLOEXEC) < 0)
+                _exit(1); /* nobody could be told */
+}
+
+static bool is_good(const struct hatch *order, size_t count)
+{
+        return order->magic == HATCH_MAGIC && count == order->fd_count &&
+               (count == 0 || count >= HATCH_FIXED_FDS);
+}
+
+static _Noreturn void egg_main(struct init *init, int socket)
+{
+        int fds[ORDER_FDS_MAX];
+        struct hatch order;
+        size_t count;
+
+        init->socket = -1; /* where something fails, nobody asked yet */
+        lay(init);
+        if (message_receive(socket, 0, &order, sizeof(order), fds, ORDER_FDS_MAX, &count) <= 0)
+                _exit(0);
+        fd_close(socket);
+        init->socket = HELPER_SOCKET;
+        report_to_orderer(fds[0]);
+        hatch_main(init, &order, fds);
 }
 
 static pid_t clone_keeper(int *ret_pidfd)
@@ -177,13 +245,56 @@ static void wait_for(pid_t keeper, int pidfd, int socket, int *ret_status)
         (void)waitpid(keeper, ret_status, __WALL);
 }
 
-static void hatch(struct init *init, const struct hatch *order, const int *fds)
+static void lay_egg(struct init *init, struct egg *egg)
 {
-        int pidfd = -1;
-        pid_t keeper = clone_keeper(&pidfd);
+        int pair[2];
+
+        if (egg->pid > 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return;
+        egg->pid = clone_keeper(&egg->pidfd);
+        if (egg->pid == 0) {
+                fd_close(pair[0]);
+                egg_main(init, pair[1]);
+        }
+        fd_close(pair[1]);
+        egg->socket = pair[0];
+        if (egg->pid > 0)
+                return;
+        fd_close(egg->socket);
+        egg->pid = 0;
+}
+
+/* Has the egg, where there is one, take the order; its number, or 0 where it did not. */
+static pid_t use_egg(struct egg *egg, const struct hatch *order, const int *fds, int *ret_pidfd)
+{
+        pid_t keeper = egg->pid;
 
         if (keeper == 0)
+                return 0;
+        egg->pid = 0;
+        *ret_pidfd = egg->pidfd;
+        if (message_send(egg->socket, order, sizeof(*order), fds, order->fd_count) < 0) {
+                (void)kill(keeper, SIGKILL); /* our child, not yet waited for */
+                (void)waitpid(keeper, NULL, __WALL);
+                fd_close(egg->pidfd);
+                keeper = 0;
+        }
+        fd_close(egg->socket);
+        return keeper;
+}
+
+static void hatch(struct init *init, struct egg *egg, const struct hatch *order, const int *fds)
+{
+        int pidfd = -1;
+        pid_t keeper = use_egg(egg, order, fds, &pidfd);
+
+        if (keeper == 0)
+                keeper = clone_keeper(&pidfd);
+        if (keeper == 0) {
+                report_to_orderer(fds[0]);
+                lay(init);
                 hatch_main(init, order, fds);
+        }
         init->report.sys_errno = errno;
         init->report.stage = STAGE_NAMESPACES;
         init->report.keeper_pid = keeper;
@@ -200,6 +311,7 @@ static void hatch(struct init *init, const struct hatch *order, const int *fds)
 
 _Noreturn void nest_main(struct init *init)
 {
+        struct egg egg = { 0 };
         int fds[ORDER_FDS_MAX];
         struct hatch order;
         size_t count;
@@ -219,9 +331,11 @@ _Noreturn void nest_main(struct init *init)
 
                 if (r <= 0)
                         _exit(0); /* nobody will order any more */
-                if (order.magic != HATCH_MAGIC || count != order.fd_count ||
-                    count < HATCH_FIXED_FDS)
+                if (!is_good(&order, count))
                         _exit(1);
-                hatch(init, &order, fds);
+                if (count == 0)
+                        lay_egg(init, &egg);
+                else
+                        hatch(init, &egg, &order, fds);
         }
 }

@@ -9,7 +9,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/message.h"
-#include "kernel/mount.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -65,13 +64,8 @@ static void hear_order(struct init *init, struct hand *ret_hand, int *ret_fds)
                 report_failure(init, STAGE_ORDER, EPROTO);
 }
 
-static int size_code(struct init *init)
-{
-        return mount_resize_tmpfs("code", init->plan.root_bytes, nest_code_inodes(init));
-}
-
 static const struct step steps[] = {
-        { STAGE_FILES, size_code, true },
+        { STAGE_FILES, nest_size_code, true },
         { STAGE_FILES, root_files, true },
         { STAGE_FILES, nest_close_code, true },
 };

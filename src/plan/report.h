@@ -47,7 +47,8 @@ struct order {
 
 /* An order to a nest: descriptors for the reports of the run, its plan, stdin, stdout, stderr;
  * where the guest is adopted, the socket of the parked interpreter and those that enter the groups;
- * then those of its files. */
+ * then those of its files. Without descriptors: to make what can be made before the run is known.
+ */
 enum { HATCH_MAGIC = 0x68786273, HATCH_FIXED_FDS = 5 };
 
 struct hatch {

@@ -3,9 +3,11 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -323,6 +325,70 @@ def test_a_part_that_dies_costs_warmth_and_no_run(own_keeper, who):
             except ProcessLookupError:
                 pass  # It went with one of the others.
         assert own_keeper.run("print(6 * 7)")["stdout"] == "42\n"
+    assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+
+
+def children(pid):
+    """Of all its threads."""
+    found = []
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, path.read_text().split())
+        except OSError:
+            pass
+    return found
+
+
+def is_dead(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_container_whose_next_keeper_died_makes_another(own_keeper):
+    """Helper, container, and the first process of a run that has not come yet."""
+    ready = []
+    while not ready:
+        ready = [pid for helper in children(own_keeper.process.pid) for nest in children(helper) for pid in children(nest)]
+        time.sleep(0.01)
+    for pid in ready:
+        os.kill(pid, signal.SIGKILL)
+    while not all(map(is_dead, ready)):
+        time.sleep(0.01)
+    result = own_keeper.run("print(6 * 7)")
+    assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "fork")
+
+
+HOG = "import sys; open(sys.argv[1], 'w').write('0'); print('in', flush=True); x = b'x' * (96 << 20)"
+
+
+def memory_group(pid):
+    """The file that enters its control group, and that of the limit; or None."""
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        mounted, enter, limit = (("memory", "tasks", "memory.limit_in_bytes") if controllers == "memory" else
+                                 ("", "cgroup.procs", "memory.max"))
+        folder = pathlib.Path("/sys/fs/cgroup", mounted, path.lstrip("/"))
+        if controllers in ("memory", "") and "sandbox-run." in path and (folder / limit).exists():
+            return folder / enter, folder / limit
+    return None
+
+
+def test_an_interpreter_that_the_kernel_ends_for_want_of_memory_costs_no_run(own_keeper, sandbox):
+    own_keeper.settle()
+    parked = [pid for pid, args in descendants(own_keeper.process.pid) if "python" in args]
+    group = memory_group(parked[0])
+    if not group or os.geteuid() != 0:
+        pytest.skip("its memory is not limited by a control group here")
+    enter, limit = group
+    limit.write_text(str(64 << 20))
+    pathlib.Path(f"/proc/{parked[0]}/oom_score_adj").write_text("1000")  # of the two, it is the one
+    with subprocess.Popen([sys.executable, "-c", HOG, str(enter)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as hog:
+        hog.stdout.readline()
+        hog.wait()
+    assert is_dead(parked[0])
+    assert own_keeper.run("print(6 * 7)")["stdout"] == "42\n"
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
 
 
