@@ -21,12 +21,21 @@
 #define JAVA_CODE                                                                                  \
         "public class Hello { public static void main(String[] a) { System.out.println(42); } }\n"
 
+#define TYPESCRIPT_CODE "const answer: number = 42; console.log(answer);\n"
+
 #define LOOP_CODE "x = 0\nfor i in range(1000000):\n    x += i * i\n"
 
 static int prepare_java(struct bench *bench, const char *tool, struct error *err)
 {
         (void)tool;
         return bench_write(bench, "Hello.java", 0644, JAVA_CODE, sizeof(JAVA_CODE) - 1, err);
+}
+
+static int prepare_typescript(struct bench *bench, const char *tool, struct error *err)
+{
+        (void)tool;
+        return bench_write(bench, "hello.ts", 0644, TYPESCRIPT_CODE, sizeof(TYPESCRIPT_CODE) - 1,
+                           err);
 }
 
 static int refuse_server(struct bench *bench, const char *tool, struct error *err)
@@ -230,6 +239,20 @@ const struct bench_row_kind bench_kinds[] = {
           .language = "java",
           .baseline = "java-bare",
           .code = JAVA_CODE,
+          .is_warm = true },
+        { .name = "typescript-bare",
+          .title = "tsc hello.ts && node hello.js, bare",
+          .tool = "tsc",
+          .baseline = "typescript-bare",
+          .command = COMMAND("/bin/sh", "-c",
+                             "\"$0\" --outDir \"$1\" \"$1/hello.ts\" && exec node \"$1/hello.js\"",
+                             "{tool}", "{dir}"),
+          .prepare = prepare_typescript },
+        { .name = "typescript-warm",
+          .title = "the same, sbx_run, warm",
+          .language = "typescript",
+          .baseline = "typescript-bare",
+          .code = TYPESCRIPT_CODE,
           .is_warm = true },
         { .name = "wasm-python",
           .title = "python, sandbox run --backend wasm, cold",
