@@ -298,8 +298,9 @@ static int ask_supervisor(struct init *init)
                 return init->fork_listener < 0 ? -1 : 0;
         }
         /* What it tries to reach is worth telling, but nothing depends on it: a supervisor around
-         * us may be asked already, and a process has one. */
-        if (init->plan.kind == PLAN_CONTAINER && init->plan.network != PLAN_NETWORK_HOST)
+         * us may be asked already, and a process has one. A worker of ours has no sockets. */
+        if (init->plan.kind == PLAN_CONTAINER && init->plan.network != PLAN_NETWORK_HOST &&
+            !init->plan.report_fd)
                 init->fork_listener = seccomp_note_attempts(forks, threads_alone);
         return 0;
 }
@@ -311,9 +312,9 @@ static int apply_filter(struct init *init)
         if (init->plan.ask_forks && init->fork_listener < 0) {
                 init->fork_listener =
                         seccomp_ask_about_forks(init->plan.ask_forks == PLAN_ASK_THREADS);
-                /* Where a supervisor around us is asked already there is no second one. A worker of
-                 * ours starts no process, and the monitor counts them in any case. */
-                if (init->fork_listener < 0 && (errno != EBUSY || !init->plan.report_fd))
+                /* Where a supervisor around us is asked already there is no second one: then the
+                 * monitor counts, and the result says so. */
+                if (init->fork_listener < 0 && errno != EBUSY)
                         return -1;
         }
         for (uint32_t i = 0; i < init->plan.mount_count; i++)
