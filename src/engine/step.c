@@ -21,10 +21,9 @@
 #include <unistd.h>
 
 /* Where the monitor is asked first, refuses and remembers it, the kernel's own limit is the wall
- * behind; where the kernel counts alone, only our keeper is added. */
+ * behind; where the kernel counts alone, it is the limit. */
 enum {
         NPROC_SLACK = 4,
-        NPROC_KEEPER = 1,
         NEST_SETUP_MS = 5000, /* a nest that takes longer is broken: the run goes without */
         NPROC_FEW = 8, /* up to here we are asked: that all are there does not mean a refusal */
 };
@@ -75,7 +74,7 @@ static void plan_processes(const struct passage *passage, const struct limits *l
                 return;
         plan->ask_forks = by_namespace ? PLAN_ASK_THREADS : PLAN_ASK_ALL;
         if (by_namespace)
-                plan->processes = limits->processes + NPROC_KEEPER;
+                plan->processes = limits->processes;
         else if (passage->engine->identity.uid_span > 0 ||
                  (plan->kind == PLAN_CONTAINER && counts_by_namespace()))
                 plan->processes = limits->processes + NPROC_SLACK;

@@ -62,7 +62,14 @@ static int set_limits(struct init *init)
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
                 if (guest_limit(limits[i].resource, limits[i].value) < 0)
                         return -1;
-        return plan->processes ? guest_limit(RLIMIT_NPROC, plan->processes) : 0;
+        return 0;
+}
+
+/* In the guest's own user namespace, where nobody but its processes is counted: a limit that stood
+ * before would have become that of the namespace around it, where keepers and nests are. */
+static int limit_processes(struct init *init)
+{
+        return init->plan.processes ? guest_limit(RLIMIT_NPROC, init->plan.processes) : 0;
 }
 
 /* Which CPUs: those of this process, from a place that differs between runs. */
@@ -368,6 +375,7 @@ static const struct step steps[] = {
         { STAGE_AFFINITY, pin, false },
         { STAGE_IDENTITY, become_guest, true },
         { STAGE_GUEST_NAMESPACE, make_guest_namespace, false },
+        { STAGE_RLIMITS, limit_processes, true },
         { STAGE_CAPABILITIES, drop_capabilities, true },
         { STAGE_DIRECTORY, guest_enter_directory, true },
         { STAGE_INPUTS, guest_files, true },
