@@ -94,11 +94,12 @@ void keeper_end_all(const struct init *init)
 
 enum { GUEST_STACK = 256 << 10 };
 
-struct io_counters {
+struct counters {
         uint64_t read_bytes, write_bytes;
+        uint64_t cpu_user_us, cpu_system_us; /* of children that we had */
 };
 
-static ssize_t read_io(int fd, struct io_counters *ret)
+static ssize_t read_io(int fd, struct counters *ret)
 {
         char text[512];
         ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -106,8 +107,10 @@ static ssize_t read_io(int fd, struct io_counters *ret)
 
         if (n > 0) {
                 text[n] = '\0';
-                if (sscanf(text, "rchar: %llu wchar: %llu", &r, &w) == 2)
-                        *ret = (struct io_counters){ r, w };
+                if (sscanf(text, "rchar: %llu wchar: %llu", &r, &w) == 2) {
+                        ret->read_bytes = r;
+                        ret->write_bytes = w;
+                }
         }
         return n;
 }
@@ -131,6 +134,17 @@ static int count_processes(void)
         return n < 0 ? -1 : count;
 }
 
+/* What children that have ended used; the memory of the largest. */
+static uint64_t read_children(struct counters *ret)
+{
+        struct rusage usage = { 0 };
+
+        (void)getrusage(RUSAGE_CHILDREN, &usage);
+        ret->cpu_user_us = clock_us(usage.ru_utime);
+        ret->cpu_system_us = clock_us(usage.ru_stime);
+        return (uint64_t)usage.ru_maxrss * 1024;
+}
+
 /* Tells how many processes the guest left behind, and ends them. Where there are none nobody is
  * signalled: a signal to all has the kernel look at every process of the machine. */
 static void end_survivors(struct init *init)
@@ -142,22 +156,20 @@ static void end_survivors(struct init *init)
                 keeper_end_all(init);
 }
 
-static void report_end(struct init *init, int status, int io_fd, struct io_counters before,
+static void report_end(struct init *init, int status, int io_fd, struct counters before,
                        ssize_t own)
 {
-        struct rusage usage = { 0 };
-        struct io_counters now = before;
+        struct counters now = before;
 
         init->report.wait_status = status;
         if (init->plan.kind == PLAN_CONTAINER)
                 end_survivors(init);
         else
                 keeper_end_all(init);
-        (void)getrusage(RUSAGE_CHILDREN, &usage);
         (void)read_io(io_fd, &now);
-        init->report.cpu_user_us = clock_us(usage.ru_utime);
-        init->report.cpu_system_us = clock_us(usage.ru_stime);
-        init->report.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
+        init->report.memory_peak = read_children(&now);
+        init->report.cpu_user_us = now.cpu_user_us - before.cpu_user_us;
+        init->report.cpu_system_us = now.cpu_system_us - before.cpu_system_us;
         init->report.io_write_bytes = now.write_bytes - before.write_bytes;
         init->report.io_read_bytes = now.read_bytes - before.read_bytes;
         if (own > 0 && init->report.io_read_bytes >= (uint64_t)own)
@@ -206,7 +218,7 @@ static void terminate_all(void)
 
 _Noreturn void keeper_run(struct init *init)
 {
-        struct io_counters before = { 0, 0 };
+        struct counters before = { 0 };
         sigset_t signals;
         ssize_t own;
         int io_fd;
@@ -228,6 +240,7 @@ _Noreturn void keeper_run(struct init *init)
         (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
         io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
         own = read_io(io_fd, &before);
+        (void)read_children(&before);
         give_up_privileges(init);
         /* A new id clears the death signal. */
         (void)keeper_tie_to_warden(init, init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT);

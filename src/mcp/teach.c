@@ -132,7 +132,7 @@ static char *teach_network(const struct server *server, const json_t *result)
         const char *why = json_string_value(json_object_get(refused, "why"));
         AUTO_STRBUF struct strbuf text = { 0 };
 
-        if (!refused && !reaches_somebody(server->policy, result))
+        if (!reaches_somebody(server->policy, result))
                 return mem_strdup(no_network[server->no_packages]);
         if (what && why)
                 strbuf_addf(&text, "The connection was refused (%s: %s): ", what, why);
@@ -142,6 +142,15 @@ static char *teach_network(const struct server *server, const json_t *result)
         if (!server->no_packages)
                 strbuf_adds(&text, " Packages are installed through 'packages'.");
         return strbuf_take(&text);
+}
+
+/* Where nothing can be reached, an attempt is what went wrong only if nothing else is known to. */
+static bool is_about_network(const struct server *server, const json_t *result, const char *lesson)
+{
+        if (!network_violation(result))
+                return false;
+        return reaches_somebody(server->policy, result) ||
+               (!lesson && !json_is_true(json_object_get(result, "success")));
 }
 
 static char *by_table(const char *status, const char *message, bool in_session)
@@ -174,7 +183,7 @@ char *teach(const struct server *server, const json_t *result, const char *error
                 return text;
         if (!json_is_true(json_object_get(result, "success")))
                 lesson = lesson_by_words(error_output, length, server->no_packages);
-        if (network_violation(result) || lesson == no_network[server->no_packages])
+        if (lesson == no_network[server->no_packages] || is_about_network(server, result, lesson))
                 return teach_network(server, result);
         if (!lesson && truncated)
                 lesson =

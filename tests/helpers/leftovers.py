@@ -65,9 +65,11 @@ def _is_ours(pid):
 def _processes():
     pids = [name for name in os.listdir("/proc") if name.isdigit() and not _is_of_another_session(name)]
     ours = {f"process {pid} {_read_link(f'/proc/{pid}/exe')}" for pid in pids if _is_ours(pid)}
-    spaces = {f"namespace {link}" for pid in pids for kind in NAMESPACES
-              if (link := _read_link(f"/proc/{pid}/ns/{kind}"))}
-    return ours | spaces
+    return ours | _namespaces(pids)
+
+
+def _namespaces(pids):
+    return {f"namespace {link}" for pid in pids for kind in NAMESPACES if (link := _read_link(f"/proc/{pid}/ns/{kind}"))}
 
 
 def _cgroups():
@@ -121,9 +123,29 @@ def leftovers(before, deadline=10.0):
     end = time.monotonic() + deadline
     while True:
         left = snapshot() - before
+        if left:
+            left -= _of_those_that_live(before)
         if not left or time.monotonic() > end:
             return sorted(left)
         time.sleep(0.02)
+
+
+def _of_those_that_live(before):
+    """What a program of ours that was there before, such as a keeper that several tests share, made meanwhile."""
+    lived = {thing.split()[1] for thing in before if thing.startswith("process ")}
+    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    theirs = {pid for pid in pids if pid in lived or _has_ancestor(pid, lived)}
+    made = {f"process {pid} {_read_link(f'/proc/{pid}/exe')}" for pid in theirs}
+    made |= {thing for thing in _cgroups() if _owner(os.path.basename(thing)) in lived}
+    return made | (_namespaces(theirs) - _namespaces(set(pids) - theirs))
+
+
+def _has_ancestor(pid, those):
+    while pid and pid != "0":
+        pid = _status(pid, b"PPid:")
+        if pid in those:
+            return True
+    return False
 
 
 def wait_until(condition, deadline=10.0, what="condition"):

@@ -70,7 +70,8 @@ def test_the_machine_is_pure_cgroup_v2():
 def run_suites(name):
     options, before, suites, seconds = MACHINES[name]
     # Temporary files on the disk: a tmpfs of this kernel cannot translate owners, which workspaces need.
-    return run_in_vm(*options, "--env", f"PYTHONPATH={HERE}", "--env", "TMPDIR=/var/tmp", "--env", "SANDBOX_TEST_SLOWNESS=2", "--", *before, *PYTEST, *suites, timeout=seconds)
+    return run_in_vm(*options, "--env", f"PYTHONPATH={HERE}", "--env", "TMPDIR=/var/tmp", "--env", "SANDBOX_TEST_SLOWNESS=2",
+                     "--env", "SANDBOX_ATTACK_DIR=/var/tmp/attacks", "--", *before, *PYTEST, *suites, timeout=seconds)
 
 
 @pytest.fixture(scope="module")
