@@ -79,8 +79,13 @@ void keeper_end_all(const struct init *init)
 {
         bool in_pid_namespace = init->plan.kind == PLAN_CONTAINER;
 
-        if (in_pid_namespace && getpid() != 1)
-                return; /* the warden of a container: the namespace's death did it */
+        if (in_pid_namespace && getpid() != 1) {
+                /* The warden of a container: the namespace's death did it. What a nest had die with
+                 * it, and are ours then. */
+                while (init->plan.nest && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
+                        ;
+                return;
+        }
         if (in_pid_namespace)
                 (void)kill(-1, SIGKILL); /* nobody left is fine */
         /* Orphans come to us as their parents die; each round ends a generation. */

@@ -264,6 +264,19 @@ static void lay_egg(struct init *init, struct egg *egg)
         egg->pid = 0;
 }
 
+static void end_child(pid_t pid)
+{
+        (void)kill(pid, SIGKILL); /* not yet waited for, so the number is its own */
+        (void)waitpid(pid, NULL, __WALL);
+}
+
+/* Waited for here: whoever inherits it may be slow to look. */
+static void break_egg(const struct egg *egg)
+{
+        if (egg->pid > 0)
+                end_child(egg->pid);
+}
+
 /* Has the egg, where there is one, take the order; its number, or 0 where it did not. */
 static pid_t use_egg(struct egg *egg, const struct hatch *order, const int *fds, int *ret_pidfd)
 {
@@ -274,8 +287,7 @@ static pid_t use_egg(struct egg *egg, const struct hatch *order, const int *fds,
         egg->pid = 0;
         *ret_pidfd = egg->pidfd;
         if (message_send(egg->socket, order, sizeof(*order), fds, order->fd_count) < 0) {
-                (void)kill(keeper, SIGKILL); /* our child, not yet waited for */
-                (void)waitpid(keeper, NULL, __WALL);
+                end_child(keeper);
                 fd_close(egg->pidfd);
                 keeper = 0;
         }
@@ -329,8 +341,10 @@ _Noreturn void nest_main(struct init *init)
                 int r = message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX,
                                         &count);
 
-                if (r <= 0)
+                if (r <= 0) {
+                        break_egg(&egg);
                         _exit(0); /* nobody will order any more */
+                }
                 if (!is_good(&order, count))
                         _exit(1);
                 if (count == 0)
