@@ -107,6 +107,18 @@ def test_of_several_programs_none_is_taken_by_chance(sandbox, missing_languages,
         assert result["stdout"] + result["stderr"] == said, result
 
 
+def test_java_classes_that_are_not_public_are_told_apart(sandbox, missing_languages, place):
+    """Whether a class has the method is read from what is said of it, which begins without a modifier there."""
+    if "java" in missing_languages:
+        pytest.skip(missing_languages["java"])
+    main = "class {0} {{ public static void main(String[] a) {{ System.out.println(\"{0}\"); }} }}\n"
+    caller = "class C { void call() { B.main(null); } }\n"
+    one = sandbox.run_json("-l", "java", str(make_project(place / "one", {"B.java": main.format("B"), "C.java": caller})))
+    assert (one["status"], one["stdout"]) == ("ok", "B\n"), one
+    two = sandbox.run_json("-l", "java", str(make_project(place / "two", {"A.java": main.format("A"), "B.java": main.format("B")})))
+    assert two["status"] == "compile_error" and two["message"].endswith("--entry: A B"), two
+
+
 @pytest.mark.parametrize("kind", CLEAR)
 def test_of_several_programs_the_one_that_is_meant_is_taken(sandbox, missing_languages, place, kind):
     name = kind.split(",")[0]
