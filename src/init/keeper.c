@@ -234,16 +234,20 @@ _Noreturn void keeper_run(struct init *init)
         sigaddset(&signals, SIGTERM);
         sigaddset(&signals, SIGINT);
         (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+        /* Our own counters belong to root while we are not dumpable; and we are not, from before
+         * the guest's first instruction on. */
+        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+        io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         guest = start_guest(init);
+        /* It had our memory, and may have been refused to close this again. */
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         if (guest < 0)
                 report_failure(init, STAGE_FORK, errno);
         for (int i = 0; i < 3; i++)
                 fd_close(i); /* the guest's streams must end with the guest */
         if (init->plan.waits)
                 once_hand_over(init);
-        /* Our own counters belong to root while we are not dumpable. */
-        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-        io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
         own = read_io(io_fd, &before);
         (void)read_children(&before);
         give_up_privileges(init);
