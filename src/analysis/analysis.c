@@ -23,6 +23,7 @@ static void analyse(struct analysis *analysis, const struct analysis_rules *rule
         struct unit unit;
 
         analysis->scope = arena_alloc(&analysis->arena, sizeof(*analysis->scope));
+        analysis->memories = arena_alloc(&analysis->arena, MEMORIES * sizeof(*analysis->memories));
         match_prepare(analysis, rules);
         if (analysis->grammar == &grammar_java) {
                 size_t length = analysis->length;

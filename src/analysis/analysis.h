@@ -82,6 +82,7 @@ struct unit {
         const uint8_t *naming;                  /* by field: what it names is not used there */
         const TSFieldId (*fields)[ROLE_FIELDS]; /* by symbol */
         struct named_fields *named;
+        struct names *verdicts;   /* to struct verdict: of the names of this language */
         const struct unit *outer; /* or NULL */
         TSNode place;             /* in it; counts for what is found here */
         bool is_verbatim;         /* the text is the place's own: lines and columns are real */
@@ -134,6 +135,17 @@ struct fact_list {
         json_t *items;
 };
 
+enum { MEMORIES = 256 };
+
+/* What a node was found to be; see value.c. */
+struct memory {
+        const void *id; /* of the node */
+        struct value value;
+        unsigned epoch, pick, depth; /* in which, and how deep within others, it was asked for */
+        bool more;                   /* there is a further meaning */
+        bool is_cut;                 /* something in it lay too deep */
+};
+
 struct analysis {
         struct arena arena;
         const struct grammar *grammar;
@@ -165,9 +177,12 @@ struct analysis {
         unsigned pick; /* which meaning of a name with several is taken */
         bool more;     /* there is a further one */
         unsigned value_depth;
-        unsigned units;        /* parsed so far */
-        struct tables *tables; /* roles and fields of each grammar used */
-        TSTree **trees;        /* owned: all that were parsed */
+        bool is_cut;             /* something lay too deep to be folded */
+        unsigned epoch;          /* changes when a name begins or ceases to mean something */
+        struct memory *memories; /* MEMORIES of them, in the arena */
+        unsigned units;          /* parsed so far */
+        struct tables *tables;   /* roles and fields of each grammar used */
+        TSTree **trees;          /* owned: all that were parsed */
         size_t tree_count, tree_capacity;
         TSParser *parser;            /* owned */
         TSQuery *query;              /* owned: the one that runs, or NULL */
@@ -255,7 +270,7 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
 void known_effects(struct analysis *analysis, const struct unit *unit, struct value function,
                    TSNode node, TSNode arguments);
 /* Whether the name is that of JavaScript's require() in one of its forms. */
-bool known_is_import(const struct unit *unit, struct value function);
+bool known_is_import(struct analysis *analysis, const struct unit *unit, struct value function);
 /* The nth argument that is not a comment, or a null node. */
 TSNode known_argument(const struct unit *unit, TSNode arguments, unsigned index);
 /* A method of a constant text, such as "".join(). */
@@ -294,8 +309,15 @@ void match_import(struct analysis *analysis, const struct unit *unit, TSNode nod
                   struct value module, const char *member, size_t member_length);
 void match_call(struct analysis *analysis, const struct unit *unit, TSNode node,
                 struct value function);
-/* shutil.os.system is os.system: cuts the name to what begins with a module that others hold. */
-bool match_find_held(const struct unit *unit, struct value *name);
+/* What there is to say of a name that is used. */
+struct verdict {
+        enum known known;
+        /* shutil.os.system is os.system: where the name begins that counts. */
+        size_t held;
+        const struct matches *functions, *modules; /* rules that forbid it; or NULL */
+};
+const struct verdict *match_verdict(struct analysis *analysis, const struct unit *unit,
+                                    struct value name);
 /* A module whose name is not known, or a function that imports and is handed on. */
 void match_computed_import(struct analysis *analysis, const struct unit *unit, TSNode node);
 /* A name that is used without being called. */

@@ -7,15 +7,11 @@
 
 static const struct value unknown = { VALUE_UNKNOWN, false, "", 0 };
 
-static enum known find_known(const struct unit *unit, struct value function)
+static enum known find_known(struct analysis *analysis, const struct unit *unit,
+                             struct value function)
 {
-        if (function.kind != VALUE_NAME)
-                return KNOWN_NOTHING;
-        for (const struct grammar_known *known = unit->grammar->known; known && known->name;
-             known++)
-                if (match_glob(known->name, function.text))
-                        return known->known;
-        return KNOWN_NOTHING;
+        return function.kind == VALUE_NAME ? match_verdict(analysis, unit, function)->known
+                                           : KNOWN_NOTHING;
 }
 
 TSNode known_argument(const struct unit *unit, TSNode arguments, unsigned index)
@@ -73,14 +69,14 @@ static struct value characters(struct analysis *analysis, const struct unit *uni
         return value_text(analysis, text, used, true);
 }
 
-bool known_is_import(const struct unit *unit, struct value function)
+bool known_is_import(struct analysis *analysis, const struct unit *unit, struct value function)
 {
         static const char last[] = "require";
         size_t length = sizeof(last) - 1;
 
         return function.kind == VALUE_NAME && function.length >= length &&
                memcmp(function.text + function.length - length, last, length) == 0 &&
-               find_known(unit, function) == KNOWN_IMPORT;
+               find_known(analysis, unit, function) == KNOWN_IMPORT;
 }
 
 /* The text that says what is imported: the first argument, or, where a function is called by a
@@ -153,12 +149,14 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
         struct value first;
         char *called;
 
-        switch (find_known(unit, function)) {
+        switch (find_known(analysis, unit, function)) {
         case KNOWN_IMPORT:
                 return name_of_text(analysis, unit, imported_text(analysis, unit, arguments));
         case KNOWN_APPLY:
-                if (analysis->value_depth >= VALUE_DEPTH_MAX)
+                if (analysis->value_depth >= VALUE_DEPTH_MAX) {
+                        analysis->is_cut = true;
                         return unknown;
+                }
                 analysis->value_depth++;
                 first = known_value(analysis, unit, argument_value(analysis, unit, arguments, 0),
                                     node, applied_arguments(unit, arguments));
@@ -383,7 +381,7 @@ static void effect(struct analysis *analysis, const struct unit *unit, enum know
                 first = argument_value(analysis, unit, arguments, 0);
                 arguments = applied_arguments(unit, arguments);
                 match_call(analysis, unit, node, first);
-                effect(analysis, unit, find_known(unit, first), node, arguments);
+                effect(analysis, unit, find_known(analysis, unit, first), node, arguments);
                 analysis->value_depth--;
                 return;
         case KNOWN_IMPORT:
@@ -415,9 +413,13 @@ void known_effects(struct analysis *analysis, const struct unit *unit, struct va
         bool more = analysis->more;
         enum known known;
 
-        (void)match_find_held(unit, &function); /* the name as it is, where nobody holds it */
-        known = find_known(unit, function);
+        if (function.kind == VALUE_NAME) {
+                size_t held = match_verdict(analysis, unit, function)->held;
 
+                function.text += held; /* the name as it is, where nobody holds it */
+                function.length -= held;
+        }
+        known = find_known(analysis, unit, function);
         if (known == KNOWN_NOTHING)
                 return;
         /* An argument may have several meanings, too. */

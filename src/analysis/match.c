@@ -312,39 +312,67 @@ void match_import(struct analysis *analysis, const struct unit *unit, TSNode nod
         report_matches(analysis, &matches, LIST_IMPORTS, module.text, place, module.guess);
 }
 
-/* Languages in which a full name needs no import: what the policy forbids to import is forbidden
- * to use. */
-static void match_full_name(struct analysis *analysis, const struct unit *unit, TSNode node,
-                            struct value name)
+/* Where in the name one of a module begins that others hold, or 0. */
+static size_t find_held(const struct grammar *grammar, const char *name)
 {
-        struct matches matches = { 0 };
+        const char *dot = grammar->held ? strchr(name, '.') : NULL;
 
-        if (analysis->learning || name.text[0] == '?' ||
-            (unit->grammar->has_full_names && !strchr(name.text, '.')))
-                return;
-        find_module(analysis, name.text, name.length, &matches);
-        matches.built_in = NULL;
-        if (matches.count > 0)
-                report_matches(analysis, &matches, LIST_IMPORTS, name.text, unit_place(unit, node),
-                               name.guess || unit->outer);
-}
-
-bool match_find_held(const struct unit *unit, struct value *name)
-{
-        const char *dot = unit->grammar->held ? strchr(name->text, '.') : NULL;
-
-        for (; dot && name->text[0] != '?'; dot = strchr(dot + 1, '.')) {
+        for (; dot && name[0] != '?'; dot = strchr(dot + 1, '.')) {
                 size_t length = strcspn(dot + 1, ".");
 
-                for (const char *const *held = unit->grammar->held; *held; held++)
-                        if (strlen(*held) == length && memcmp(*held, dot + 1, length) == 0) {
-                                name->length -= (size_t)(dot + 1 - name->text);
-                                name->text = dot + 1;
-                                name->guess = true;
-                                return true;
-                        }
+                for (const char *const *held = grammar->held; *held; held++)
+                        if (strncmp(*held, dot + 1, length) == 0 && (*held)[length] == '\0')
+                                return (size_t)(dot + 1 - name);
         }
-        return false;
+        return 0;
+}
+
+static enum known find_known(const struct grammar *grammar, const char *name)
+{
+        for (const struct grammar_known *known = grammar->known; known && known->name; known++)
+                if (match_glob(known->name, name))
+                        return known->known;
+        return KNOWN_NOTHING;
+}
+
+/* A copy for as long as the analysis, or NULL where there are none. */
+static const struct matches *kept(struct analysis *analysis, const struct matches *matches)
+{
+        struct matches *copy;
+
+        if (matches->count == 0 && !matches->built_in)
+                return NULL;
+        copy = arena_alloc(&analysis->arena, sizeof(*copy));
+        *copy = *matches;
+        return copy;
+}
+
+const struct verdict *match_verdict(struct analysis *analysis, const struct unit *unit,
+                                    struct value name)
+{
+        void **slot = names_put(&analysis->arena, unit->verdicts, name.text, name.length);
+        const struct grammar *grammar = unit->grammar;
+        struct matches functions = { 0 }, modules = { 0 };
+        struct verdict *verdict = *slot;
+        const char *text;
+
+        if (verdict)
+                return verdict;
+        verdict = arena_alloc(&analysis->arena, sizeof(*verdict));
+        verdict->known = find_known(grammar, name.text);
+        verdict->held = find_held(grammar, name.text);
+        text = name.text + verdict->held;
+        find(analysis, LIST_FUNCTIONS, text, name.length - verdict->held, &functions);
+        /* Languages in which a full name needs no import: what the policy forbids to import is
+         * forbidden to use. */
+        if ((verdict->held || grammar->has_full_names) && text[0] != '?' &&
+            (!grammar->has_full_names || strchr(text, '.')))
+                find_module(analysis, text, name.length - verdict->held, &modules);
+        modules.built_in = NULL;
+        verdict->functions = kept(analysis, &functions);
+        verdict->modules = kept(analysis, &modules);
+        *slot = verdict;
+        return verdict;
 }
 
 void match_computed_import(struct analysis *analysis, const struct unit *unit, TSNode node)
@@ -358,10 +386,23 @@ void match_computed_import(struct analysis *analysis, const struct unit *unit, T
         report_matches(analysis, &matches, LIST_FUNCTIONS, what, unit_place(unit, node), true);
 }
 
+/* Says what the rules have against a name. */
+static void report_verdict(struct analysis *analysis, const struct verdict *verdict,
+                           struct value name, struct place place)
+{
+        bool guess = name.guess || verdict->held > 0;
+        const char *text = name.text + verdict->held;
+
+        if (verdict->modules)
+                report_matches(analysis, verdict->modules, LIST_IMPORTS, text, place, guess);
+        if (verdict->functions)
+                report_matches(analysis, verdict->functions, LIST_FUNCTIONS, text, place, guess);
+}
+
 void match_call(struct analysis *analysis, const struct unit *unit, TSNode node,
                 struct value function)
 {
-        struct matches matches = { 0 };
+        const struct verdict *verdict;
         struct place place;
 
         if (analysis->learning || function.kind != VALUE_NAME || function.length == 0)
@@ -370,23 +411,20 @@ void match_call(struct analysis *analysis, const struct unit *unit, TSNode node,
         function.guess |= unit->outer != NULL;
         if (function.text[0] != '?' && function.text[0] != '#')
                 report_fact(analysis, &analysis->calls, function.text, place, function.guess);
-        if (match_find_held(unit, &function) || unit->grammar->has_full_names)
-                match_full_name(analysis, unit, node, function);
-        find(analysis, LIST_FUNCTIONS, function.text, function.length, &matches);
-        report_matches(analysis, &matches, LIST_FUNCTIONS, function.text, place, function.guess);
+        verdict = match_verdict(analysis, unit, function);
+        if (verdict->functions || verdict->modules)
+                report_verdict(analysis, verdict, function, place);
 }
 
 void match_reference(struct analysis *analysis, const struct unit *unit, TSNode node,
                      struct value name)
 {
-        struct matches matches = { 0 };
+        const struct verdict *verdict = match_verdict(analysis, unit, name);
 
-        if (match_find_held(unit, &name) || unit->grammar->has_full_names)
-                match_full_name(analysis, unit, node, name);
-        find(analysis, LIST_FUNCTIONS, name.text, name.length, &matches);
-        if (matches.count > 0 || matches.built_in)
-                report_matches(analysis, &matches, LIST_FUNCTIONS, name.text,
-                               unit_place(unit, node), name.guess || unit->outer);
+        if (!verdict->functions && !verdict->modules)
+                return;
+        name.guess |= unit->outer != NULL;
+        report_verdict(analysis, verdict, name, unit_place(unit, node));
 }
 
 void match_command(struct analysis *analysis, const struct unit *unit, TSNode node,

@@ -25,7 +25,8 @@ void scope_leave(struct analysis *analysis)
         while (scope->log_count > 0 && scope->log[scope->log_count - 1]->level > scope->level) {
                 struct binding *binding = scope->log[--scope->log_count];
 
-                *binding->slot = binding->older;
+                binding->word->latest = binding->older;
+                analysis->epoch++;
         }
 }
 
@@ -38,11 +39,29 @@ void scope_add_wildcard(struct analysis *analysis, const char *module)
                         return;
         if (scope->wildcard_count < WILDCARDS_MAX)
                 scope->wildcards[scope->wildcard_count++] = module;
+        analysis->epoch++;
 }
 
 void scope_add_global(struct analysis *analysis, const char *name, size_t length)
 {
         *names_put(&analysis->arena, &analysis->scope->globals, name, length) = analysis->scope;
+}
+
+static struct word *find_word(struct analysis *analysis, const char *name, size_t length)
+{
+        struct word **slot =
+                (struct word **)names_put(&analysis->arena, &analysis->scope->words, name, length);
+
+        if (!*slot)
+                *slot = arena_alloc(&analysis->arena, sizeof(**slot));
+        return *slot;
+}
+
+bool scope_was_bound(const struct analysis *analysis, const char *name, size_t length)
+{
+        void **slot = names_find(&analysis->scope->words, name, length);
+
+        return slot && ((const struct word *)*slot)->was_bound;
 }
 
 void scope_bind(struct analysis *analysis, const char *name, size_t length, struct value value,
@@ -57,13 +76,15 @@ void scope_bind(struct analysis *analysis, const char *name, size_t length, stru
         if (length == 0 || analysis->learning != (level == 0))
                 return;
         binding = arena_alloc(&analysis->arena, sizeof(*binding));
-        binding->slot = (struct binding **)names_put(&analysis->arena, &scope->names, name, length);
-        binding->older = *binding->slot;
+        binding->word = find_word(analysis, name, length);
+        binding->older = binding->word->latest;
         binding->value = value;
         binding->level = level;
         binding->byte = byte;
         binding->may_not_happen = is_global || analysis->branch > 0;
-        *binding->slot = binding;
+        binding->word->latest = binding;
+        binding->word->was_bound = true;
+        analysis->epoch++;
         if (level == 0)
                 return;
         ARENA_GROW(&analysis->arena, scope->log, scope->log_count, scope->log_capacity);
@@ -81,29 +102,50 @@ static unsigned add(struct value *values, unsigned count, struct value value)
         return count;
 }
 
+/* What the name means where nothing was bound to it: itself, and the members of that name of all
+ * modules that were imported whole. */
+static void find_as_is(struct analysis *analysis, const struct unit *unit, struct word *word,
+                       const char *name, size_t length)
+{
+        const struct scope *scope = analysis->scope;
+
+        if (word->grammar == unit->grammar && word->wildcard_count == scope->wildcard_count)
+                return;
+        word->grammar = unit->grammar;
+        word->wildcard_count = scope->wildcard_count;
+        word->as_is =
+                arena_alloc(&analysis->arena, (scope->wildcard_count + 1) * sizeof(*word->as_is));
+        word->as_is[0] = value_name(analysis, unit, name, length, false);
+        word->as_is_count = 1;
+        for (unsigned i = 0; i < scope->wildcard_count; i++) {
+                const char *module = scope->wildcards[i];
+
+                word->as_is_count =
+                        add(word->as_is, word->as_is_count,
+                            value_member(analysis, unit,
+                                         value_name(analysis, unit, module, strlen(module), false),
+                                         name, length));
+        }
+}
+
 unsigned scope_alternatives(struct analysis *analysis, const struct unit *unit, const char *name,
                             size_t length, uint32_t byte, struct value *ret_values)
 {
-        struct scope *scope = analysis->scope;
-        void **slot = names_find(&scope->names, name, length);
+        struct word *word = find_word(analysis, name, length);
         unsigned count = 0, looked = 0;
         bool hidden = false;
 
-        for (const struct binding *binding = slot ? *slot : NULL;
-             binding && !hidden && looked < CHAIN_MAX; binding = binding->older, looked++) {
+        for (const struct binding *binding = word->latest; binding && !hidden && looked < CHAIN_MAX;
+             binding = binding->older, looked++) {
                 count = add(ret_values, count, binding->value);
                 hidden = !binding->may_not_happen && binding->byte <= byte;
         }
         if (!hidden) {
-                count = add(ret_values, count, value_name(analysis, unit, name, length, false));
-                for (unsigned i = 0; i < scope->wildcard_count; i++)
-                        count = add(ret_values, count,
-                                    value_member(analysis, unit,
-                                                 value_name(analysis, unit, scope->wildcards[i],
-                                                            strlen(scope->wildcards[i]), false),
-                                                 name, length));
+                find_as_is(analysis, unit, word, name, length);
+                for (unsigned i = 0; i < word->as_is_count; i++)
+                        count = add(ret_values, count, word->as_is[i]);
         }
-        if (count > 1 && slot)
+        if (count > 1 && word->was_bound)
                 for (unsigned i = 0; i < count; i++)
                         ret_values[i].guess = true;
         return count;

@@ -8,15 +8,25 @@ enum { WILDCARDS_MAX = 8 };
 
 struct binding {
         struct binding *older; /* of the same name */
-        struct binding **slot; /* of the name */
+        struct word *word;     /* the name */
         struct value value;
         unsigned level; /* 0: the file's own */
         uint32_t byte;  /* from here on */
         bool may_not_happen;
 };
 
+/* A name, and what it meant without any binding when somebody last asked. */
+struct word {
+        struct binding *latest;
+        bool was_bound;
+        const struct grammar *grammar; /* in which it was asked for; NULL: nobody did */
+        unsigned wildcard_count;       /* of the scope, then */
+        struct value *as_is;
+        unsigned as_is_count;
+};
+
 struct scope {
-        struct names names;   /* to struct binding, the latest first */
+        struct names words;   /* to struct word */
         struct names globals; /* names that functions said are the file's own */
         struct binding **log; /* in the order of binding, so that a scope can be left */
         size_t log_count, log_capacity;
@@ -25,6 +35,8 @@ struct scope {
         unsigned wildcard_count;
 };
 
+/* Whether anything was ever bound to the name. */
+bool scope_was_bound(const struct analysis *analysis, const char *name, size_t length);
 void scope_add_wildcard(struct analysis *analysis, const char *module);
 void scope_add_global(struct analysis *analysis, const char *name, size_t length);
 /* All meanings the name may have at the byte, at most ALTERNATIVES_MAX; at least one. */

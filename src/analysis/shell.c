@@ -82,12 +82,12 @@ static void named_command(struct analysis *analysis, const struct unit *unit, TS
                             shell_is(words->values[i], "-ok"))
                                 find_started(analysis, unit, node, words, i + 1, depth + 1);
         key = arena_format(&analysis->arena, "alias %s", name.text);
-        if (names_find(&analysis->scope->names, key, strlen(key)) &&
+        if (scope_was_bound(analysis, key, strlen(key)) &&
             scope_alternatives(analysis, unit, key, strlen(key), UINT32_MAX, alias) > 0 &&
             alias[0].kind == VALUE_TEXT)
                 parse_within(analysis, unit, node, alias[0]);
         key = shell_wrapper_key(analysis, name.text, name.length);
-        if (names_find(&analysis->scope->names, key, strlen(key)))
+        if (scope_was_bound(analysis, key, strlen(key)))
                 find_started(analysis, unit, node, words, at + 1, depth + 1);
 }
 

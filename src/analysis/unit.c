@@ -12,6 +12,7 @@ struct tables {
         uint8_t *naming;
         TSFieldId (*fields)[ROLE_FIELDS];
         struct named_fields named;
+        struct names verdicts;
 };
 
 /* Fields whose identifier names something instead of using it. */
@@ -90,6 +91,7 @@ void unit_parse(struct analysis *analysis, const struct grammar *grammar, const 
                 .roles = tables->roles,
                 .fields = (const TSFieldId(*)[ROLE_FIELDS])tables->fields,
                 .named = &tables->named,
+                .verdicts = &tables->verdicts,
         };
         visits_find(analysis, ret_unit);
 }

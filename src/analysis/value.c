@@ -17,20 +17,26 @@ struct value value_text(struct analysis *analysis, const char *text, size_t leng
 static size_t strip_prefix(const char *text, size_t length, const char *const *prefixes)
 {
         for (; prefixes && *prefixes; prefixes++) {
-                size_t prefix = strlen(*prefixes);
+                size_t prefix;
 
+                if (length == 0 || **prefixes != *text)
+                        continue;
+                prefix = strlen(*prefixes);
                 if (length > prefix && memcmp(text, *prefixes, prefix) == 0)
                         return prefix;
         }
         return 0;
 }
 
+/* All suffixes are a last part with its dot. */
 static size_t strip_suffix(const char *text, size_t length, const char *const *suffixes)
 {
-        for (; suffixes && *suffixes; suffixes++) {
-                size_t suffix = strlen(*suffixes);
+        const char *dot = suffixes ? memrchr(text, '.', length) : NULL;
 
-                if (length > suffix && memcmp(text + length - suffix, *suffixes, suffix) == 0)
+        for (; dot && dot > text && *suffixes; suffixes++) {
+                size_t suffix = length - (size_t)(dot - text);
+
+                if (strlen(*suffixes) == suffix && memcmp(dot, *suffixes, suffix) == 0)
                         return suffix;
         }
         return 0;
@@ -53,16 +59,12 @@ static void unify_separators(char *text, size_t *length)
         *length = to;
 }
 
-struct value value_name(struct analysis *analysis, const struct unit *unit, const char *text,
-                        size_t length, bool guess)
+/* Takes `name`, which is in the arena, and makes it the one that rules know it by. */
+static struct value normal_name(const struct grammar *grammar, char *name, size_t length,
+                                bool guess)
 {
-        const struct grammar *grammar = unit->grammar;
         size_t cut;
-        char *name;
 
-        if (length > VALUE_BYTES_MAX)
-                return unknown;
-        name = arena_strndup(&analysis->arena, text, length);
         if (grammar->separators)
                 unify_separators(name, &length);
         while ((cut = strip_suffix(name, length, grammar->suffixes)) > 0) {
@@ -74,6 +76,15 @@ struct value value_name(struct analysis *analysis, const struct unit *unit, cons
                 length -= cut;
         }
         return (struct value){ VALUE_NAME, guess, name, length };
+}
+
+struct value value_name(struct analysis *analysis, const struct unit *unit, const char *text,
+                        size_t length, bool guess)
+{
+        if (length > VALUE_BYTES_MAX)
+                return unknown;
+        return normal_name(unit->grammar, arena_strndup(&analysis->arena, text, length), length,
+                           guess);
 }
 
 struct value value_member(struct analysis *analysis, const struct unit *unit, struct value object,
@@ -93,7 +104,7 @@ struct value value_member(struct analysis *analysis, const struct unit *unit, st
         memcpy(joined, owner, before);
         joined[before] = '.';
         memcpy(joined + before + 1, name, length);
-        return value_name(analysis, unit, joined, before + 1 + length, object.guess);
+        return normal_name(unit->grammar, joined, before + 1 + length, object.guess);
 }
 
 struct value value_identifier(struct analysis *analysis, const struct unit *unit, TSNode node)
@@ -350,15 +361,54 @@ static struct value role_value(struct analysis *analysis, const struct unit *uni
         }
 }
 
+/* Whether it is worth remembering what the node is: many ask, and the answer is made of others. */
+static bool is_remembered(const struct unit *unit, TSNode node)
+{
+        enum role role = unit_role(unit, node);
+
+        return unit->grammar != &grammar_shell &&
+               (role == ROLE_MEMBER || role == ROLE_INDEX || role == ROLE_CALL ||
+                role == ROLE_METHOD || role == ROLE_CONCAT);
+}
+
+/* Chains are asked for by each of their links, and calls of methods ask twice for the object:
+ * without a memory that would double the work with every link. */
+static struct value remembered_value(struct analysis *analysis, const struct unit *unit,
+                                     TSNode node)
+{
+        struct memory *memory = &analysis->memories[(uintptr_t)node.id / 8 % MEMORIES];
+        bool more = analysis->more, is_cut = analysis->is_cut;
+
+        if (memory->id != node.id || memory->epoch != analysis->epoch ||
+            memory->pick != analysis->pick ||
+            (memory->is_cut && memory->depth > analysis->value_depth)) {
+                unsigned epoch = analysis->epoch, depth = analysis->value_depth;
+                struct value value;
+
+                analysis->more = analysis->is_cut = false;
+                value = role_value(analysis, unit, node);
+                *memory = (struct memory){ node.id, value,          epoch,           analysis->pick,
+                                           depth,   analysis->more, analysis->is_cut };
+        }
+        analysis->more = more | memory->more;
+        analysis->is_cut = is_cut | memory->is_cut;
+        return memory->value;
+}
+
 struct value value_of(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         struct value value = unknown;
 
         arena_step(&analysis->arena);
-        if (ts_node_is_null(node) || analysis->value_depth >= VALUE_DEPTH_MAX)
+        if (ts_node_is_null(node))
                 return unknown;
+        if (analysis->value_depth >= VALUE_DEPTH_MAX) {
+                analysis->is_cut = true;
+                return unknown;
+        }
         analysis->value_depth++;
-        value = role_value(analysis, unit, node);
+        value = is_remembered(unit, node) ? remembered_value(analysis, unit, node)
+                                          : role_value(analysis, unit, node);
         analysis->value_depth--;
         if (!value.text)
                 value.text = "";

@@ -316,8 +316,8 @@ static void enter_name(struct walk *walk, TSNode node)
                 analysis->pick = 0;
                 if (value.kind == VALUE_NAME)
                         match_reference(analysis, walk->unit, node, value);
-                if (walk->unit->grammar->calls_by_method && known_is_import(walk->unit, value) &&
-                    is_handed_on(walk, node))
+                if (walk->unit->grammar->calls_by_method &&
+                    known_is_import(analysis, walk->unit, value) && is_handed_on(walk, node))
                         match_computed_import(analysis, walk->unit, node);
                 if (!analysis->more)
                         break;

@@ -47,6 +47,18 @@ def test_what_an_import_stands_beside_does_not_hide_it(check):
             assert "python.socket" in {finding["rule"] for finding in report["findings"]}, name
 
 
+@pytest.mark.parametrize("language, code", [
+    ("python", "q{chain}\nimport socket\n"),
+    ("javascript", "q{chain};\nrequire('net');\n"),
+    ("rust", "fn main() {{ q{chain}; std::process::Command::new(\"ls\"); }}\n"),
+])
+def test_a_chain_of_methods_is_analysed(check, language, code):
+    """Each link asks for the object before it twice: that must not double the work."""
+    report = check(language, code.format(chain=".where(1)" * 300))
+    assert (report["state"], report["reason"]) == ("done", None)
+    assert report["findings"]
+
+
 def test_too_large_source_is_skipped_and_blocks(check, sandbox, place):
     large = sandbox.make_file(place / "large.py", "x = 1\n" * 1_700_000)
     outcome = sandbox.call("check", "--json", str(large))
