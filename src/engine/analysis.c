@@ -138,9 +138,12 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
                                       "than %d MiB together",
                                       ANALYZE_ORDER_MAX >> 20);
                 if (r == 0)
+                        analysis_memory_key(passage->engine, &source, order, job->key);
+                if (r == 0 && !analysis_recall(passage->engine->analysed, job->key, &job->report)) {
                         r = start_program(passage, job, err);
-                if (r == 0)
-                        r = send_files(job, &source, order, err);
+                        if (r == 0)
+                                r = send_files(job, &source, order, err);
+                }
         }
         mem_free(source.data);
         json_decref(source.files);
@@ -168,6 +171,7 @@ void analysis_end(struct analysis_job *job)
         if (job->pidfd >= 0)
                 (void)sys_pidfd_send_signal(job->pidfd, SIGKILL); /* gone is as good */
         (void)reap(job);
+        strbuf_done(&job->report);
 }
 
 /* Reads until the end of the report; why it did not come, or NULL. */
@@ -215,11 +219,13 @@ static const char *read_report(const struct passage *passage, struct analysis_jo
 json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int wait_ms,
                          struct error *err)
 {
-        AUTO_STRBUF struct strbuf text = { 0 };
+        AUTO_STRBUF struct strbuf text = job->report;
         const char *skipped = job->skipped;
+        bool is_known = text.length > 0;
         json_t *report;
 
-        if (!skipped)
+        job->report = (struct strbuf){ 0 };
+        if (!skipped && !is_known)
                 skipped = read_report(passage, job, wait_ms, &text);
         if (skipped == gave_up)
                 skipped = reap(job) == SIGXCPU ? "it takes too much time" : gave_up;
@@ -228,6 +234,8 @@ json_t *analysis_collect(struct passage *passage, struct analysis_job *job, int 
                 skipped = "static analysis could not be started";
         report = skipped ? analysis_skipped_report(passage, skipped)
                          : analysis_read_report(passage, text.data, text.length, err);
+        if (!is_known && str_equal(analysis_in_short(report).state, "done"))
+                analysis_remember(passage->engine->analysed, job->key, &text);
         return report;
 }
 
@@ -394,7 +402,8 @@ int passage_analysed(struct passage *passage, struct error *err)
         int r;
 
         if (passage->result->analysis ||
-            (passage->analysis.socket < 0 && !passage->analysis.skipped))
+            (passage->analysis.socket < 0 && !passage->analysis.skipped &&
+             passage->analysis.report.length == 0))
                 return 0;
         report = analysis_collect(
                 passage, &passage->analysis,

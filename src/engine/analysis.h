@@ -8,20 +8,25 @@
 #include "policy/policy.h"
 #include "backend/child.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/str.h"
 #include "request/request.h"
 #include "result/result.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 
+struct engine;
 struct passage;
 
 /* An analysis under way. */
 struct analysis_job {
         struct child child;
-        int pidfd;           /* owned, or -1 */
-        int socket;          /* owned, or -1: nothing is under way */
-        const char *skipped; /* static: why there is none; or NULL */
+        int pidfd;               /* owned, or -1 */
+        int socket;              /* owned, or -1: nothing is under way */
+        const char *skipped;     /* static: why there is none; or NULL */
+        char key[HASH_TEXT_MAX]; /* what its report is remembered by; empty: it is not */
+        struct strbuf report;    /* what was remembered; then nothing is under way */
 };
 
 /* analysis.c: starts it for the passage's code. A reason why it cannot be is kept in the job; an
@@ -54,6 +59,16 @@ int analysis_read_source(const struct passage *passage, struct analysis_source *
                          struct error *err);
 char *analysis_order_text(const struct passage *passage, const struct analysis_source *source,
                           struct error *err);
+
+/* analysis_memory.c: reports of code that comes again, by what they depend on. Thread-safe. */
+struct analysis_memory *analysis_memory_new(void);
+void analysis_memory_free(struct analysis_memory *memory);
+/* The empty key of an engine that remembers nothing is never found. */
+void analysis_memory_key(const struct engine *engine, const struct analysis_source *source,
+                         const char *order, char ret_key[HASH_TEXT_MAX]);
+bool analysis_recall(struct analysis_memory *memory, const char *key, struct strbuf *ret_report);
+void analysis_remember(struct analysis_memory *memory, const char *key,
+                       const struct strbuf *report);
 
 /* analysis_report.c: one report from what the program wrote, checked for its form; a new
  * reference, or NULL with an error that the report tells (SBX_EINVAL) or without memory. */

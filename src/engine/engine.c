@@ -1,5 +1,6 @@
 /* What runs share: set up once, by looking at the machine. */
 #include "engine/engine.h"
+#include "engine/analysis.h"
 #include "engine/keeper.h"
 #include "engine/nests.h"
 #include "base/fd.h"
@@ -229,8 +230,10 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         if (options->warm_slots > 0 || engine->keeper_path)
                 engine->park_path =
                         engine_find_beside(engine->init_path, "sandbox-park.so", "park");
-        if (options->warm_slots > 0)
+        if (options->warm_slots > 0) {
                 engine->nests = nests_new(engine, options);
+                engine->analysed = analysis_memory_new(); /* without, nothing is remembered */
+        }
         if (!engine->languages || !engine->init_path || !engine->analyze_path ||
             (options->warm_slots && !engine->nests)) {
                 engine_done(engine);
@@ -242,6 +245,7 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
 void engine_done(struct engine *engine)
 {
         nests_free(engine->nests);
+        analysis_memory_free(engine->analysed);
         fd_close(engine->keeper_fd);
         mem_free(engine->keeper_path);
         if (engine->early) {

@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+struct analysis_memory; /* analysis.h */
 struct engine_event;
 struct filled; /* templating.h */
 struct nests;
@@ -44,11 +45,12 @@ struct engine {
         pthread_cond_t freed;
         unsigned running; /* guarded by lock */
         unsigned max_runs;
-        unsigned next_number; /* guarded by lock */
-        bool swept;           /* guarded by lock */
-        struct nests *nests;  /* owned, or NULL: none are kept */
-        char *keeper_path;    /* owned: the socket of a keeper that lends nests, or NULL */
-        int keeper_fd; /* owned, guarded by lock: a connection to it for the first run, or -1 */
+        unsigned next_number;             /* guarded by lock */
+        bool swept;                       /* guarded by lock */
+        struct nests *nests;              /* owned, or NULL: none are kept */
+        struct analysis_memory *analysed; /* owned, or NULL: nothing is remembered */
+        char *keeper_path; /* owned: the socket of a keeper that lends nests, or NULL */
+        int keeper_fd;     /* owned, guarded by lock: a connection to it for the first run, or -1 */
         struct helper *early; /* owned, guarded by lock: started before the first run; or NULL */
 };
 
