@@ -50,6 +50,9 @@ static void describe(const struct run *run, const struct plan *plan, struct resu
         for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
                 result_set_protection(result, absent[i].protection, STATE_MISSING, NULL, "%s",
                                       absent[i].why);
+        if (run->ready.seen & PROTECTION_BIT(USER_NAMESPACE))
+                result_set_protection(result, PROTECTION_USER_NAMESPACE, STATE_ENFORCED, "engine",
+                                      "%s", "the engine runs without root");
         if (run->ready.seen & PROTECTION_BIT(IDENTITY))
                 result_set_protection(result, PROTECTION_IDENTITY, STATE_ENFORCED, "engine",
                                       "uid %u in the container", run->ready.guest_uid);

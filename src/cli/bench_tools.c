@@ -95,7 +95,7 @@ static int record_aside(struct bench *bench, struct error *err)
                 return error_set_errno(err, "set SANDBOX_STATE_DIR and DOCKER_IMAGE");
         if (make_environments(bench, err) < 0)
                 return SBX_ENOMEM;
-        if (setup_engine(NULL, false, &bench->engine, err) < 0)
+        if (setup_engine(NULL, SETUP_NO_RUN, &bench->engine, err) < 0)
                 return SBX_ESYSTEM;
         (void)bench_find_interpreter(bench, "python", bench->python);
         return 0;

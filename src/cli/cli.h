@@ -78,9 +78,15 @@ static inline void cli_policy_free_p(sbx_policy **policy)
 
 /* setup.c: the engine and the policy as the options and the environment say. */
 
+/* What an engine is for: no run; one that follows at once; the same in a container engine, for
+ * which no helper of ours waits. */
+enum setup_use { SETUP_NO_RUN, SETUP_RUN, SETUP_RUN_ELSEWHERE };
+
 /* `languages_dir` may be NULL. */
-int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
+int setup_engine(const char *languages_dir, enum setup_use use, sbx_engine **ret_engine,
                  struct error *err);
+/* What it is for where something runs, as far as that can be told before the policy is read. */
+enum setup_use setup_use_of_run(const struct options *options);
 /* The policies and seals that the options name, in their order; without any, SANDBOX_POLICY; then
  * the SANDBOX_* variables over them. `more` are further options, or NULL. */
 int setup_policy(const struct options *options, const struct options *more, sbx_policy **ret_policy,

@@ -160,7 +160,8 @@ static int execute(struct check *check, struct error *err)
         sbx_error *failure = NULL;
         json_t *report;
         char *text;
-        int r = setup_engine(options_value(check->options, "languages"), false, &engine, err);
+        int r = setup_engine(options_value(check->options, "languages"), SETUP_NO_RUN, &engine,
+                             err);
 
         if (r < 0)
                 return r;

@@ -146,7 +146,7 @@ static int doctor_main(const struct cli *cli, const struct options *options, str
         if (r == 0 && options_given(options, "clean"))
                 return program_execute("sandbox-docker", "docker", "doctor", options, err);
         if (r == 0)
-                r = setup_engine(NULL, false, &engine, err);
+                r = setup_engine(NULL, SETUP_NO_RUN, &engine, err);
         if (r < 0)
                 return r;
         text = sbx_doctor_json(engine, &failure);

@@ -47,7 +47,7 @@ static int languages_main(const struct cli *cli, const struct options *options, 
         int r = setup_refuse_words(options, err);
 
         if (r == 0)
-                r = setup_engine(options_value(options, "languages"), false, &engine, err);
+                r = setup_engine(options_value(options, "languages"), SETUP_NO_RUN, &engine, err);
         if (r < 0)
                 return r;
         text = sbx_languages_json(engine, &failure);

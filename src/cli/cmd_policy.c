@@ -84,7 +84,7 @@ static int find_language(const char *name, char **ret_name, struct error *err)
 {
         AUTO_ENGINE sbx_engine *engine = NULL;
         sbx_error *failure = NULL;
-        int r = name ? setup_engine(NULL, false, &engine, err) : 0;
+        int r = name ? setup_engine(NULL, SETUP_NO_RUN, &engine, err) : 0;
 
         *ret_name = NULL;
         if (r < 0 || !name)
@@ -192,7 +192,7 @@ static int check_file(const struct cli *cli, const char *path, bool *ret_ok, str
         sbx_error *failure = NULL;
         struct error found = { 0 };
         char shown[512];
-        int r = policy ? setup_engine(NULL, false, &engine, err) : error_set_nomem(err);
+        int r = policy ? setup_engine(NULL, SETUP_NO_RUN, &engine, err) : error_set_nomem(err);
 
         if (r < 0)
                 return r;

@@ -213,7 +213,8 @@ static int run_main(const struct cli *cli, const struct options *options, struct
         AUTO_ENGINE sbx_engine *engine = NULL;
         /* First of all: its helper starts up on another CPU while we read code and policy. It runs
          * nothing before it has its order, and goes if there is none. */
-        int r = setup_engine(options_value(options, "languages"), true, &engine, err);
+        int r = setup_engine(options_value(options, "languages"), setup_use_of_run(options),
+                             &engine, err);
 
         if (r == 0)
                 r = prepare(&run, err);

@@ -23,15 +23,24 @@ char *setup_keeper_path(void)
         return strbuf_take(&path);
 }
 
-int setup_engine(const char *languages_dir, bool early_start, sbx_engine **ret_engine,
+enum setup_use setup_use_of_run(const struct options *options)
+{
+        const char *backend = options_value(options, "backend");
+
+        if (!backend)
+                backend = getenv("SANDBOX_TYPE");
+        return str_equal(backend, "docker") ? SETUP_RUN_ELSEWHERE : SETUP_RUN;
+}
+
+int setup_engine(const char *languages_dir, enum setup_use use, sbx_engine **ret_engine,
                  struct error *err)
 {
         sbx_engine_options options = { .size = sizeof(options),
                                        .languages_dir = languages_dir,
-                                       .early_start = early_start,
+                                       .early_start = use == SETUP_RUN,
                                        .warm_slots = getenv("SANDBOX_WARM_WAIT") ? 1 : 0,
                                        .warm_waits = true };
-        AUTO_FREE char *keeper = early_start ? setup_keeper_path() : NULL;
+        AUTO_FREE char *keeper = use == SETUP_NO_RUN ? NULL : setup_keeper_path();
         sbx_error *failure = NULL;
         sbx_engine *engine;
 

@@ -34,6 +34,8 @@ struct inside_order {
         uint32_t magic;
         uint32_t length; /* of the words together */
         uint32_t tools, runtimes, arguments, variables;
+        uint32_t has_group; /* the container has a control group of its own */
+        uint32_t reserved;
         uint64_t cpu_us; /* CPU time of all processes; 0: no limit */
         char secret[INSIDE_SECRET];
 };

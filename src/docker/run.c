@@ -5,16 +5,15 @@
 #include "base/mem.h"
 #include "base/protection.h"
 
-#include "seccomp_profile.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#define PROFILE_NAME "sandbox-seccomp.json"
 
 enum { END_MS = 3000 }; /* what is told to end has so long; then the container is killed */
 
@@ -44,21 +43,23 @@ static bool is_over(void *context)
 
 /* ---- before the program ---- */
 
-/* Podman wants the filter as a file of its machine, which it reads when it makes the container: one
- * of ours in memory, by a path that the caller's processes can open while this one is dumpable. */
-static int write_profile(struct docker_run *run, struct error *err)
+/* Podman wants the filter as a file of its machine: the one that lies beside what it starts. */
+static int find_profile(struct docker_run *run, struct error *err)
 {
         struct daemon *daemon = &run->daemon;
-        char path[64];
+        const char *inside = run->order.inside, *slash = strrchr(inside, '/');
+        AUTO_STRBUF struct strbuf path = { 0 };
 
         if (!daemon->is_podman || !daemon->socket)
                 return 0;
-        run->profile_fd = fd_memfile("seccomp", seccomp_profile, strlen(seccomp_profile));
-        if (run->profile_fd < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-                return error_set_errno(err, "write the filter");
-        (void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), run->profile_fd);
-        daemon->profile_path = mem_strdup(path);
-        return daemon->profile_path ? 0 : error_set_nomem(err);
+        strbuf_add(&path, inside, slash ? (size_t)(slash - inside) + 1 : 0);
+        strbuf_adds(&path, PROFILE_NAME);
+        daemon->profile_path = strbuf_take(&path);
+        if (!daemon->profile_path)
+                return error_set_nomem(err);
+        if (access(daemon->profile_path, R_OK) < 0)
+                return error_set_errno(err, "read '%.400s'", daemon->profile_path);
+        return 0;
 }
 
 static int attach(struct docker_run *run, struct error *err)
@@ -114,6 +115,10 @@ static int put(struct docker_run *run, const char *place, struct error *err)
                        : r;
 }
 
+/* What an engine limits by a control group. */
+static const uint64_t by_group =
+        PROTECTION_BIT(MEMORY) | PROTECTION_BIT(PROCESSES) | PROTECTION_BIT(CPUS);
+
 static int check(struct docker_run *run, struct error *err)
 {
         uint64_t lacking;
@@ -133,8 +138,13 @@ static int check(struct docker_run *run, struct error *err)
                                     protection_name((enum protection)id));
         r = error_set(err, SBX_EREFUSED, "the engine does not give what the policy asks for: %s",
                       names.data ? names.data : "");
-        error_hint(err,
-                   "accept less with '--enforcement best-effort', or use the container backend");
+        error_hint(err, "%s",
+                   lacking & by_group && run->report.seen & PROTECTION_BIT(USER_NAMESPACE)
+                           ? "an engine without root limits by control groups of version 2 alone; "
+                             "use one of root's, '--backend container', or accept less with "
+                             "'--enforcement best-effort'"
+                           : "accept less with '--enforcement best-effort', or use the container "
+                             "backend");
         return r;
 }
 
@@ -154,7 +164,10 @@ static void add_list(struct strbuf *words, const json_t *list, uint32_t *count)
 
 static int send_order(struct docker_run *run, struct error *err)
 {
-        struct inside_order order = { .magic = INSIDE_MAGIC, .cpu_us = run->order.cpu_us };
+        /* An engine that limits something does it by a group that it made. */
+        struct inside_order order = { .magic = INSIDE_MAGIC,
+                                      .cpu_us = run->order.cpu_us,
+                                      .has_group = (run->report.seen & by_group) != 0 };
         AUTO_STRBUF struct strbuf words = { 0 };
 
         strbuf_add(&words, run->plan.directory, strlen(run->plan.directory) + 1);
@@ -188,7 +201,7 @@ static int prepare(struct docker_run *run, struct error *err)
         if (r < 0)
                 return r;
         run->sweeper = sweep_beside(&run->daemon, &run->order);
-        r = write_profile(run, err);
+        r = find_profile(run, err);
         return r == 0 ? bring_up(run, err) : r;
 }
 

@@ -34,8 +34,7 @@ struct docker_run {
         int file_count;
         int socket; /* for reports: the supervisor's, or that of a run that came later */
         int signal_fd;
-        int profile_fd; /* the filter, for Podman */
-        bool is_told;   /* to end, by a signal or the supervisor's death */
+        bool is_told; /* to end, by a signal or the supervisor's death */
         bool is_orphan;
         bool has_ended;     /* as a run should */
         pid_t sweeper;      /* removes what others left, beside us; or 0 */

@@ -1,7 +1,8 @@
 """Container engines of the tests' own: real daemons on private sockets and folders, and a fake one.
 
-Docker and Podman are started once per session and stopped by their process, with everything that is theirs. No
-registry is needed: the image is made from this machine's own files.
+Docker and Podman are started once per session and stopped by their process, with everything that is theirs; Podman as
+root and, with a range of users of its own, as an ordinary user. No registry is needed: the image is made from this
+machine's own files.
 """
 
 import http.client
@@ -20,6 +21,7 @@ import tempfile
 import threading
 
 from helpers.leftovers import wait_until
+from helpers.program import ORDINARY_UID
 
 IMAGE = "sandbox-run/test"
 GROUP = f"test-engine.{os.getpid()}"
@@ -129,6 +131,10 @@ class Engine:
                     found.append(int(place.parent.name))
             except OSError:
                 pass  # It has ended meanwhile.
+        # Without root, one holds the user namespace and bears nothing of it in its name.
+        holder = self.directory / "tmp/pause.pid"
+        if holder.exists() and os.path.exists(f"/proc/{holder.read_text()}"):
+            found.append(int(holder.read_text()))
         return found
 
     def _is_quiet(self):
@@ -171,7 +177,7 @@ def _docker_command(directory):
 
 def _podman_command(directory):
     (directory / "storage.conf").write_text(f'[storage]\ndriver="overlay"\nrunroot="{directory}/run"\n'
-                                            f'graphroot="{directory}/data"\n')
+                                            f'graphroot="{directory}/data"\nrootless_storage_path="{directory}/data"\n')
     (directory / "containers.conf").write_text('[engine]\nevents_logger="file"\ncgroup_manager="cgroupfs"\n'
                                                f'tmp_dir="{directory}/tmp"\n')
     # crun does not run on a machine with both versions of control groups; runc does.
@@ -179,7 +185,24 @@ def _podman_command(directory):
             f"unix://{directory}/engine.sock"]
 
 
-COMMANDS = {"docker": _docker_command, "podman": _podman_command}
+def _rootless_command(directory):
+    """The same as an ordinary user, whose name and range of users are known in the engine's own mounts alone."""
+    for name in ("etc", "etc-work"):
+        (directory / name).mkdir(mode=0o755)
+    (directory / "etc/passwd").write_text(f"root:x:0:0::/:/bin/sh\nguest:x:{ORDINARY_UID}:{ORDINARY_UID}::{directory}:/bin/sh\n")
+    for name in ("subuid", "subgid"):
+        (directory / "etc" / name).write_text("guest:600000:65536\n")
+    (directory / "runtime").mkdir(mode=0o700)
+    command = _podman_command(directory)
+    for place in (directory, directory / "runtime"):
+        os.chown(place, ORDINARY_UID, ORDINARY_UID)
+    script = ('mount -t overlay -o "lowerdir=/etc,upperdir=$PWD/etc,workdir=$PWD/etc-work" etc /etc && '
+              'exec setpriv --reuid "$0" --regid "$0" --clear-groups "$@"')
+    return ["sh", "-c", script, str(ORDINARY_UID), *command]
+
+
+ENGINES = {"docker": (_docker_command, ("dockerd",)), "podman": (_podman_command, ("podman", "runc")),
+           "rootless": (_rootless_command, ("podman", "runc", "newuidmap", "newgidmap", "setpriv"))}
 
 
 def start_engine(name, tar):
@@ -187,14 +210,15 @@ def start_engine(name, tar):
     if os.geteuid() != 0:
         return f"{name} is started as root"
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin"
+    make_command, programs = ENGINES[name]
+    for program in programs:
+        if not shutil.which(program, path=path):
+            return f"{program} is not installed"
     directory = pathlib.Path(tempfile.mkdtemp(prefix="engine-"))
     directory.chmod(0o755)
-    command = COMMANDS[name](directory)
-    if not shutil.which(command[0], path=path):
-        shutil.rmtree(directory)
-        return f"{command[0]} is not installed"
+    command = make_command(directory)
     env = {"PATH": path, "HOME": str(directory), "CONTAINERS_STORAGE_CONF": str(directory / "storage.conf"),
-           "CONTAINERS_CONF": str(directory / "containers.conf")}
+           "CONTAINERS_CONF": str(directory / "containers.conf"), "XDG_RUNTIME_DIR": str(directory / "runtime")}
     with open(directory / "log", "wb") as log:
         # Its mounts are its own, and go with its last process.
         process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,

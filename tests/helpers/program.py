@@ -83,8 +83,8 @@ def wasm_parts():
 
 
 def docker_paths():
-    """What talks to container engines, and the first process of its containers, found likewise."""
-    names = ("sandbox-docker", "sandbox-inside")
+    """What talks to container engines, the first process of its containers and its filter, found likewise."""
+    names = ("sandbox-docker", "sandbox-inside", "sandbox-seccomp.json")
     return [path for name in names
             for path in (program_path().with_name(name), program_path().parents[1] / "docker" / name) if path.exists()]
 

@@ -28,9 +28,8 @@ def image_tar():
     return machine_image()
 
 
-@pytest.fixture(scope="session", params=["docker", "podman"])
-def engine(request, image_tar, confined_session):
-    started = start_engine(request.param, image_tar)
+def _engine(name, image_tar):
+    started = start_engine(name, image_tar)
     if isinstance(started, str):
         (pytest.fail if ENGINES_MUST_RUN else pytest.skip)(started)
     yield started
@@ -38,3 +37,14 @@ def engine(request, image_tar, confined_session):
         wait_until(lambda: not started.containers() and not started.volumes(), 30, f"nothing is left in {started.name}")
     finally:
         started.stop()
+
+
+@pytest.fixture(scope="session", params=["docker", "podman"])
+def engine(request, image_tar, confined_session):
+    yield from _engine(request.param, image_tar)
+
+
+@pytest.fixture(scope="module")
+def rootless(image_tar, confined_session):
+    """Podman of an ordinary user's."""
+    yield from _engine("rootless", image_tar)

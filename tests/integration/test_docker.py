@@ -266,11 +266,11 @@ def helpers_of(pid):
     return [int(word) for word in children.stdout.split()]
 
 
-def test_killed_at_any_moment_no_container_stays(engine, root, nothing_of_ours):
-    """Twenty moments, with Podman eight: the program alone is killed, or its helper with it, and then the next run sweeps."""
+def kill_at_moments(program, engine, turns, *words):
+    """Four moments in each turn: the program alone is killed, or its helper with it, and then the next run sweeps."""
     moments = random.Random(8)
-    for turn in range(5 if engine.name == "docker" or ALL else 2):
-        processes = [root.start("run", *BACKEND, "-l", "python", "-c", "import time; time.sleep(60)", env=engine.env)
+    for turn in range(turns):
+        processes = [program.start("run", *BACKEND, *words, "-l", "python", "-c", "import time; time.sleep(60)", env=engine.env)
                      for _ in range(4)]
         for process in processes:
             time.sleep(moments.random() / 3)  # The moment itself: nothing is waited for.
@@ -284,7 +284,7 @@ def test_killed_at_any_moment_no_container_stays(engine, root, nothing_of_ours):
 
     def swept():
         """An engine that was told to make a container makes it, also for one who is dead by then."""
-        assert python(root, engine, "print(1)")["stdout"] == "1\n"
+        assert python(program, engine, "print(1)", *words)["stdout"] == "1\n"
         try:
             wait_until(lambda: engine.containers() == engine.volumes() == [], 5)
         except AssertionError:
@@ -292,6 +292,11 @@ def test_killed_at_any_moment_no_container_stays(engine, root, nothing_of_ours):
         return True
 
     wait_until(swept, 60, "everything is gone")
+
+
+def test_killed_at_any_moment_no_container_stays(engine, root, nothing_of_ours):
+    """Twenty moments, with Podman eight."""
+    kill_at_moments(root, engine, 5 if engine.name == "docker" or ALL else 2)
 
 
 # ---- what can be wrong
@@ -320,6 +325,15 @@ def test_no_daemon_is_said_with_the_remedy(root):
     lines = refused(root, {"DOCKER_HOST": "unix:///nowhere.sock"})
     assert lines[0] == "sandbox: docker: cannot connect to unix:///nowhere.sock: No such file or directory"
     assert lines[1].startswith("hint: is the daemon running")
+
+
+@pytest.mark.parametrize("words, env", [(BACKEND, {}), ((), {"SANDBOX_TYPE": "docker"})])
+def test_no_helper_of_the_other_backend_is_started(root, tmp_path, words, env):
+    trace = tmp_path / "trace"
+    command = ["strace", "-f", "-o", trace, "-e", "trace=execve", root.path, "run", *words, "-l", "python", "-c", "print(1)"]
+    env = {**root.environment(), **env, "DOCKER_HOST": "unix:///nowhere.sock"}
+    assert subprocess.run(command, env=env, capture_output=True, timeout=60, check=False).returncode == 125
+    assert "/sandbox-docker" in trace.read_text() and "/sandbox-init" not in trace.read_text()
 
 
 def test_no_daemon_at_a_port(root):

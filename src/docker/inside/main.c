@@ -11,6 +11,7 @@
  */
 #include "docker/inside.h"
 #include "docker/inside/group.h"
+#include "docker/inside/processes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -324,28 +325,37 @@ static bool reap(struct inside *inside)
         return ended;
 }
 
+/* The group's own peak of processes has the engine's in it, which made the container. */
+static void look(struct inside *inside)
+{
+        struct processes now = { 0 };
+
+        if (inside->order.has_group) {
+                now.cpu_us = group_cpu_us() - inside->cpu_before;
+                now.count = group_processes_now();
+        } else {
+                now = processes_look();
+        }
+        inside->end.cpu_us = now.cpu_us;
+        if (now.count > inside->end.processes_peak)
+                inside->end.processes_peak = now.count;
+        if (now.memory > inside->end.memory_peak)
+                inside->end.memory_peak = now.memory;
+}
+
 static bool cpu_is_over(struct inside *inside)
 {
         uint64_t limit = inside->order.cpu_us;
 
-        inside->end.cpu_was_over = limit && group_cpu_us() >= inside->cpu_before + limit;
+        inside->end.cpu_was_over = limit && inside->end.cpu_us >= limit;
         return inside->end.cpu_was_over;
 }
 
 /* A process of the program's was killed for want of memory: the others are not to go on without it.
  */
-static bool memory_is_over(void)
+static bool memory_is_over(const struct inside *inside)
 {
-        return group_memory_kills() > 0;
-}
-
-/* The group's own peak has the engine's processes in it, which made the container. */
-static void count_processes(struct inside *inside)
-{
-        uint64_t now = group_processes_now();
-
-        if (now > inside->end.processes_peak)
-                inside->end.processes_peak = now;
+        return inside->order.has_group && group_memory_kills() > 0;
 }
 
 /* Until the program ends, or has to. */
@@ -368,9 +378,9 @@ static void watch(struct inside *inside)
                         _exit(GONE);
                 if (slots[2].revents)
                         pass_on(inside);
-                count_processes(inside);
+                look(inside);
                 ended = reap(inside);
-                if (!ended && (inside->is_told || cpu_is_over(inside) || memory_is_over())) {
+                if (!ended && (inside->is_told || cpu_is_over(inside) || memory_is_over(inside))) {
                         (void)kill(-1, SIGKILL);
                         ended = waitpid(inside->program, &inside->end.wait_status, 0) ==
                                 inside->program;
@@ -414,7 +424,7 @@ static uint32_t count_entries(const char *path)
 static void settle(struct inside *inside)
 {
         struct inside_end *end = &inside->end;
-        struct rusage usage;
+        struct rusage usage = { 0 };
 
         if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
                 end->cpu_user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000 +
@@ -422,10 +432,14 @@ static void settle(struct inside *inside)
                 end->cpu_system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000 +
                                      (uint64_t)usage.ru_stime.tv_usec;
         }
-        end->cpu_us = group_cpu_us() - inside->cpu_before;
-        end->memory_peak = group_memory_peak();
-        end->memory_kills = group_memory_kills();
-        end->fork_refusals = group_fork_refusals();
+        look(inside);
+        if (inside->order.has_group) {
+                end->memory_peak = group_memory_peak();
+                end->memory_kills = group_memory_kills();
+                end->fork_refusals = group_fork_refusals();
+        } else if (end->memory_peak < (uint64_t)usage.ru_maxrss * 1024) {
+                end->memory_peak = (uint64_t)usage.ru_maxrss * 1024; /* of the largest of them */
+        }
         end->disk_is_full = is_full("/workspace") || is_full("/tmp") || is_full("/dev/shm");
         end->entries = count_entries("/workspace");
         write_exactly(STDOUT_FILENO, end, sizeof(*end));
