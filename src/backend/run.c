@@ -1,5 +1,6 @@
 #include "backend/run.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/message.h"
 #include "kernel/sys.h"
 
@@ -144,6 +145,39 @@ void run_kill(struct run *run)
                 (void)shutdown(run->socket, SHUT_RDWR);
 }
 
+void run_close_network(struct run *run)
+{
+        for (int i = 0; i < 2; i++)
+                fd_close(fd_take(&run->resolver_fds[i]));
+        for (int i = 0; i < REPORT_RELAYS_MAX; i++)
+                fd_close(fd_take(&run->relay_fds[i]));
+}
+
+static void close_own(int *fds[], size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                fd_close(fd_take(fds[i]));
+}
+
+/* What pins the sandbox: whoever lets go of it last has to take it down. */
+static void close_pins(struct run *run)
+{
+        int *fds[] = { &run->workspace_fd, &run->fork_fd,    &run->proc_fd,
+                       &run->streams[0],   &run->streams[1], &run->streams[2] };
+
+        close_own(fds, ARRAY_SIZE(fds));
+        run_close_network(run);
+}
+
+void run_let_go(struct run *run)
+{
+        close_pins(run);
+        if (run->nest)
+                run_kill(run);
+        else
+                fd_close(fd_take(&run->socket)); /* the helper waits for that */
+}
+
 enum { NEST_END_MS = 10000 }; /* then it is thrown away, and everything with it */
 
 /* The nest reports when the last process of the run is dead, and closes the connection. */
@@ -187,8 +221,7 @@ unsigned run_finish(struct run *run)
                 finish_in_nest(run);
                 return 0;
         }
-        fd_close(run->socket);
-        run->socket = -1;
+        fd_close(fd_take(&run->socket));
         if (run->helper_pidfd >= 0)
                 while (waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL) <
                                0 &&
@@ -199,25 +232,12 @@ unsigned run_finish(struct run *run)
         return left;
 }
 
-void run_close_network(struct run *run)
-{
-        for (int i = 0; i < 2; i++)
-                fd_close(fd_take(&run->resolver_fds[i]));
-        for (int i = 0; i < REPORT_RELAYS_MAX; i++)
-                fd_close(fd_take(&run->relay_fds[i]));
-}
-
 void run_close(struct run *run)
 {
-        int *fds[] = { &run->helper_pidfd, &run->socket,     &run->keeper_pidfd,
-                       &run->workspace_fd, &run->fork_fd,    &run->proc_fd,
-                       &run->streams[0],   &run->streams[1], &run->streams[2] };
+        int *fds[] = { &run->helper_pidfd, &run->socket, &run->keeper_pidfd };
 
-        for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-                fd_close(*fds[i]);
-                *fds[i] = -1;
-        }
-        run_close_network(run);
+        close_own(fds, ARRAY_SIZE(fds));
+        close_pins(run);
         if (!run->nest)
                 cgroup_close(&run->group);
 }

@@ -62,6 +62,9 @@ int run_receive(struct run *run);
 void run_terminate(struct run *run);
 /* Ends every process of the run. */
 void run_kill(struct run *run);
+/* Lets the helper clear up and go, while the caller does something else; of what the run held,
+ * nothing may be looked at any more. run_finish() comes next. */
+void run_let_go(struct run *run);
 /* Lets the helper clear up and go, waits for it, removes what it left, closes all but workspace_fd.
  * How many directories of its control group could not be removed. */
 unsigned run_finish(struct run *run);

@@ -96,7 +96,7 @@ static int start_program(const struct passage *passage, struct analysis_job *job
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
-        job->child.path = passage->engine->analyze_path;
+        job->child.path = engine_analyze_path(passage->engine);
         job->child.name = "sandbox-analyze";
         job->child.socket = pair[1];
         job->socket = pair[0];
@@ -115,13 +115,15 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
 {
         struct analysis_source source = { 0 };
         AUTO_FREE char *order = NULL;
+        const char *program;
         int r;
 
         if (!analysis_grammar(passage)) {
                 job->skipped = no_grammar;
                 return 0;
         }
-        if (access(passage->engine->analyze_path, X_OK) < 0) {
+        program = engine_analyze_path(passage->engine);
+        if (!program || access(program, X_OK) < 0) {
                 job->skipped = "static analysis is not installed";
                 return 0;
         }

@@ -89,18 +89,9 @@ static bool is_program(const char *path)
 char *engine_find_helper(const char *name, const char *variable)
 {
         static const char *const beside[] = {
-                ".",
-                "../init",
-                "../src/init",
-                "../toml",
-                "../src/toml",
-                "../analysis",
-                "../src/analysis",
-                "../wasm",
-                "../src/wasm",
-                "../docker",
-                "../src/docker",
-                "../libexec/sandbox",
+                ".",           "../init",     "../src/init",     "../toml",
+                "../src/toml", "../analysis", "../src/analysis", "../wasm",
+                "../src/wasm", "../docker",   "../src/docker",   "../libexec/sandbox",
         };
         const char *chosen = secure_getenv(variable);
         AUTO_STRBUF struct strbuf installed = { 0 };
@@ -156,6 +147,18 @@ static char *find_analyze(const char *init_path)
                              : engine_find_beside(init_path, "sandbox-analyze", "analysis");
 
         return path ? path : engine_find_helper("sandbox-analyze", "SANDBOX_ANALYZE");
+}
+
+const char *engine_analyze_path(struct engine *engine)
+{
+        const char *path;
+
+        (void)pthread_mutex_lock(&engine->lock);
+        if (!engine->analyze_path)
+                engine->analyze_path = find_analyze(engine->init_path);
+        path = engine->analyze_path;
+        (void)pthread_mutex_unlock(&engine->lock);
+        return path;
 }
 
 /* Where versions of languages and compiled programs are kept. Without a place, nothing is. */
@@ -223,7 +226,6 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
                 return r;
         }
         engine->languages = languages_new();
-        engine->analyze_path = find_analyze(engine->init_path);
         engine->cache_dir = find_cache();
         history_init(&engine->history);
         engine->cache_bytes = COMPILED_BYTES;
@@ -234,8 +236,7 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
                 engine->nests = nests_new(engine, options);
                 engine->analysed = analysis_memory_new(); /* without, nothing is remembered */
         }
-        if (!engine->languages || !engine->init_path || !engine->analyze_path ||
-            (options->warm_slots && !engine->nests)) {
+        if (!engine->languages || !engine->init_path || (options->warm_slots && !engine->nests)) {
                 engine_done(engine);
                 return error_set_nomem(err);
         }

@@ -34,7 +34,7 @@ struct engine_identity {
 struct engine {
         struct languages *languages; /* owned */
         char *init_path;             /* owned */
-        char *analyze_path;          /* owned: the program of static analysis, be it there or not */
+        char *analyze_path;          /* owned: see engine_analyze_path(); NULL at first */
         char *park_path;             /* owned: the library of parked interpreters, or NULL */
         char *cache_dir;             /* owned, or NULL: nothing is remembered */
         uint64_t cache_bytes;        /* compiled programs that are kept, at most */
@@ -137,6 +137,9 @@ char *engine_find_beside(const char *helper, const char *name, const char *room)
 /* The same beside the engine's helper; NULL, with the error, where it is not there. */
 char *engine_need_beside(const struct engine *engine, const char *name, const char *room,
                          struct error *err);
+/* The program of static analysis, be it there or not; NULL: no memory. Looked for when it is first
+ * wanted. */
+const char *engine_analyze_path(struct engine *engine);
 
 /* Runs it. A refusal and a failure of ours are results too; an error means that the request was
  * wrong and nothing ran. */

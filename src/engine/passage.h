@@ -69,7 +69,8 @@ struct passage {
         struct wasm_passage wasm;     /* of a run on that backend */
         struct docker_passage docker; /* the same */
         bool wants_details;           /* somebody looks at I/O and network */
-        bool is_static; /* the code is a program that needs no loader and no library */
+        struct attempt *ending; /* owned: the last step, whose sandbox is taken down; or NULL */
+        bool is_static;         /* the code is a program that needs no loader and no library */
 };
 
 /* stages, in the order of pipeline.c. 0, or the error that ends the run. */
@@ -122,6 +123,8 @@ int step_open_network(const struct passage *passage, const struct plan *plan,
                       struct agent **ret_agent, struct error *err);
 /* Runs it on the passage's backend. */
 int step_run(struct passage *passage, const struct step_order *order, struct error *err);
+/* Waits until nothing of the passage's last step is left. */
+void step_end(struct passage *passage);
 
 /* steps.c: runs a step on the first backend that can; once one has, later steps stay with it. */
 int step_run_somewhere(struct passage *passage, const struct step_order *order, struct error *err);

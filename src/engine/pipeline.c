@@ -111,7 +111,6 @@ static int go(struct passage *passage, size_t end, struct error *err)
         }
         if (r == 0)
                 r = passage_analysed(passage, err);
-        leave(passage->engine);
         if (r == 0)
                 r = templating_finish(&passage->templating, passage->result, err);
         if (r == 0)
@@ -124,6 +123,8 @@ static int go(struct passage *passage, size_t end, struct error *err)
         deps_tell(passage);
         if (r == 0 && end == ARRAY_SIZE(pipeline))
                 record_end(passage);
+        step_end(passage); /* before anybody hears that it is over */
+        leave(passage->engine);
         if (r == 0)
                 passage_tell_end(passage);
         return r;

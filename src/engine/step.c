@@ -2,9 +2,7 @@
  * One contained step, the compiler's or the program's: plan it, start it on a backend, watch it,
  * say what held it. The stages of the pipeline that use it are in steps.c.
  */
-#include "engine/passage.h"
-#include "engine/keeper.h"
-#include "engine/nests.h"
+#include "engine/attempt.h"
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/str.h"
@@ -206,115 +204,6 @@ static struct helper *take_early(struct engine *engine, const struct plan *plan)
         return NULL;
 }
 
-/* The parts of a worker of ours are the same for all of its runs, as is what a toolchain was
- * readied with. */
-static bool is_shared(const struct passage *passage, const struct plan_mount *mount)
-{
-        return mount->kind == PLAN_MOUNT_SYSTEM || wasm_is_part(passage, mount) ||
-               (passage->is_prepared && mount->kind == PLAN_MOUNT_READ &&
-                str_equal(mount->source, passage->prepared_path));
-}
-
-/* A run that brings nothing of the host's with it can be hatched in a nest. */
-static bool fits_a_nest(const struct passage *passage, const struct plan *plan)
-{
-        bool fits = engine_is_warm(passage->engine) && passage->backend->kind == PLAN_CONTAINER &&
-                    plan->network == PLAN_NETWORK_NONE && !plan->listener_port &&
-                    !plan->workspace[0] && !plan->best_effort;
-
-        if (docker_is_used(passage))
-                return engine_is_warm(passage->engine) && docker_fits_pool(plan);
-        for (uint32_t i = 0; i < plan->mount_count && fits; i++)
-                fits = is_shared(passage, &plan->mounts[i]);
-        return fits;
-}
-
-/* What a step is started with and ends with. */
-struct attempt {
-        struct backend_input input;
-        struct backend_host host;
-        struct lodging lodging; /* its nest is NULL where the run has none */
-        struct run run;
-};
-
-static bool borrow_nest(struct engine *engine, const struct nest_kind *kind, bool has_groups,
-                        struct lodging *ret_lodging)
-{
-        int connection;
-
-        (void)pthread_mutex_lock(&engine->lock);
-        connection = fd_take(&engine->keeper_fd);
-        (void)pthread_mutex_unlock(&engine->lock);
-        if (connection < 0)
-                connection = keeper_connect(engine->keeper_path);
-        if (connection < 0 || !keeper_borrow(connection, kind, ret_lodging)) {
-                fd_close(connection);
-                return false;
-        }
-        /* The plan counts on the groups that this process could make itself. */
-        for (int i = 0; i < CGROUP_CONTROLLERS && has_groups; i++)
-                if (engine->site.parent_fds[i] >= 0 &&
-                    (ret_lodging->nest->run.group.dir_fds[i] < 0 ||
-                     ret_lodging->nest->run.group.version != engine->site.version)) {
-                        keeper_give_back(ret_lodging, true);
-                        return false;
-                }
-        return true;
-}
-
-static void give_nest(struct engine *engine, struct lodging *lodging, bool clean)
-{
-        if (lodging->connection < 0)
-                nests_give(engine->nests, lodging, clean);
-        else
-                keeper_give_back(lodging, clean);
-        lodging->nest = NULL;
-}
-
-static int find_kind(const struct passage *passage, const struct attempt *attempt,
-                     const struct plan_draft *draft, struct nest_kind *ret_kind)
-{
-        return docker_is_used(passage)
-                       ? docker_kind_make(passage, draft, ret_kind)
-                       : nest_kind_make(passage->engine, draft, wasm_language(passage),
-                                        &attempt->input.group_limits, ret_kind);
-}
-
-static bool take_nest(struct passage *passage, struct attempt *attempt,
-                      const struct plan_draft *draft)
-{
-        struct nest_kind kind;
-        bool taken;
-
-        if (passage->order->request->no_warm || !fits_a_nest(passage, &draft->plan) ||
-            find_kind(passage, attempt, draft, &kind) < 0)
-                return false;
-        taken = passage->engine->nests
-                        ? nests_take(passage->engine->nests, &kind, &attempt->lodging)
-                        : borrow_nest(passage->engine, &kind, !docker_is_used(passage),
-                                      &attempt->lodging);
-        nest_kind_done(&kind);
-        return taken;
-}
-
-static int start_in_nest(struct passage *passage, struct attempt *attempt, struct plan *plan,
-                         struct error *err)
-{
-        struct lodging *lodging = &attempt->lodging;
-        int r = lodging->nest->guest ? nest_hand_over(lodging->nest, passage->backend, plan,
-                                                      &attempt->input, &attempt->run, err)
-                                     : nest_hatch(passage->backend, lodging->nest, lodging->park,
-                                                  plan, &attempt->input, &attempt->run, err);
-
-        if (r < 0) {
-                give_nest(passage->engine, lodging, false);
-                return r;
-        }
-        passage->result->warm = docker_is_used(passage) ? "once" : lodging_way(lodging);
-        passage_tell(passage, "slot.used", lodging_slot(lodging));
-        return 0;
-}
-
 static int start_cold(struct passage *passage, struct attempt *attempt, struct plan *plan,
                       struct error *err)
 {
@@ -328,25 +217,11 @@ static int start_cold(struct passage *passage, struct attempt *attempt, struct p
         attempt->host.early = docker_is_used(passage) ? NULL : take_early(engine, plan);
         r = backend_start(passage->backend, &attempt->host, plan, &attempt->input, &attempt->run,
                           err);
-        if (r < 0)
-                mem_free(attempt->host.early);
-        else if (sweep && cgroup_sweep(&engine->site) > 0) /* while the helper works */
+        attempt->is_open = r == 0;
+        if (sweep && cgroup_sweep(&engine->site) > 0) /* while the helper works */
                 passage_tell(passage, "cleanup.leftover",
                              "control groups of a supervisor that was killed were removed");
         return r;
-}
-
-static void finish(struct passage *passage, struct attempt *attempt)
-{
-        if (run_finish(&attempt->run) > 0)
-                passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
-        run_close(&attempt->run); /* what it pins must be gone before the nest is looked at */
-        if (attempt->lodging.nest)
-                give_nest(passage->engine, &attempt->lodging,
-                          !attempt->lodging.is_once &&
-                                  nest_renew(attempt->lodging.nest, &attempt->run));
-        mem_free(attempt->host.early);
-        attempt->host.early = NULL;
 }
 
 static int tell(struct passage *passage, const struct step_order *order, const struct plan *plan,
@@ -378,6 +253,34 @@ static bool is_our_failure(enum outcome outcome)
         return outcome == OUTCOME_REFUSED || outcome == OUTCOME_INTERNAL_ERROR;
 }
 
+/* Starts the step and watches it to its end; what it started is the caller's to end. */
+static int start_and_watch(struct passage *passage, const struct step_order *order,
+                           struct plan_draft *draft, struct attempt *attempt, struct error *err)
+{
+        struct plan *plan = &draft->plan;
+        struct monitor_order watch;
+        int r;
+
+        order_monitor(passage, order, plan, &watch); /* the clock of the step starts here */
+        watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : NEST_SETUP_MS;
+        if (attempt_in_nest(passage, attempt, draft, err)) {
+                r = monitor_watch(&attempt->run, &watch, order->outcome, passage->result, err);
+                if (attempt->run.is_ready || !is_our_failure(order->outcome->outcome))
+                        return r < 0 ? r : tell(passage, order, plan, &attempt->run, err);
+                /* A nest that does not do its part is thrown away, and the run goes without one. */
+                attempt_end(passage, attempt);
+                order_monitor(passage, order, plan, &watch);
+        }
+        watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : 0;
+        r = step_open_network(passage, plan, &watch.network, err);
+        if (r == 0)
+                r = start_cold(passage, attempt, plan, err);
+        if (r == 0)
+                r = monitor_watch(&attempt->run, &watch, order->outcome, passage->result, err);
+        agent_free(watch.network);
+        return r < 0 ? r : tell(passage, order, plan, &attempt->run, err);
+}
+
 /* Who starts the step. */
 static struct backend_host host_of(const struct passage *passage)
 {
@@ -387,53 +290,43 @@ static struct backend_host host_of(const struct passage *passage)
                                       .site = &passage->engine->site };
 }
 
-static int start_and_watch(struct passage *passage, const struct step_order *order,
-                           const struct step_files *files, struct plan_draft *draft,
-                           struct error *err)
+/* A program's sandbox is taken down while its record is written; go() waits for that. What a local
+ * run leaves on the host is looked at once it is gone. */
+static int try_step(struct passage *passage, const struct step_order *order,
+                    const struct step_files *files, struct plan_draft *draft, struct error *err)
 {
         const struct request *request = passage->order->request;
         const struct limits *limits = order->limits;
-        struct attempt attempt = {
-                .host = host_of(passage),
-                .input.group_limits = { group_memory(passage, limits), limits->processes,
-                                        limits->cpus_milli },
-                .input.empty_stdin =
-                        order->build || (request->stdin_fd < 0 && request->stdin_length == 0),
-        };
-        struct plan *plan = &draft->plan;
-        struct monitor_order watch;
+        struct attempt *attempt = mem_alloc(sizeof(*attempt));
         int r;
 
+        if (!attempt)
+                return error_set_nomem(err);
+        attempt->host = host_of(passage);
+        attempt->input.group_limits =
+                (struct cgroup_limits){ group_memory(passage, limits), limits->processes,
+                                        limits->cpus_milli };
+        attempt->input.empty_stdin =
+                order->build || (request->stdin_fd < 0 && request->stdin_length == 0);
         for (int i = 0; i < files->count; i++)
-                attempt.input.file_fds[attempt.input.file_fd_count++] = files->fds[i];
-        order_monitor(passage, order, plan, &watch); /* the clock of the step starts here */
-        watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : NEST_SETUP_MS;
-        if (take_nest(passage, &attempt, draft) &&
-            start_in_nest(passage, &attempt, plan, err) == 0) {
-                r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
-                if (attempt.run.is_ready || !is_our_failure(order->outcome->outcome)) {
-                        r = r == 0 ? tell(passage, order, plan, &attempt.run, err) : r;
-                        finish(passage, &attempt);
-                        return r;
-                }
-                /* A nest that does not do its part is thrown away, and the run goes without one. */
-                finish(passage, &attempt);
-                order_monitor(passage, order, plan, &watch);
+                attempt->input.file_fds[attempt->input.file_fd_count++] = files->fds[i];
+        r = start_and_watch(passage, order, draft, attempt, err);
+        if (r == 0 && order->step == PLAN_STEP_RUN && draft->plan.kind != PLAN_LOCAL) {
+                attempt_let_go(attempt);
+                passage->ending = attempt;
+        } else {
+                attempt_end(passage, attempt);
+                mem_free(attempt);
         }
-        watch.setup_ms = docker_is_used(passage) ? docker_setup_ms() : 0;
-        r = step_open_network(passage, plan, &watch.network, err);
-        if (r == 0)
-                r = start_cold(passage, &attempt, plan, err);
-        if (r < 0) {
-                agent_free(watch.network);
-                return r;
-        }
-        r = monitor_watch(&attempt.run, &watch, order->outcome, passage->result, err);
-        agent_free(watch.network);
-        if (r == 0)
-                r = tell(passage, order, plan, &attempt.run, err);
-        finish(passage, &attempt);
         return r;
+}
+
+void step_end(struct passage *passage)
+{
+        if (!passage->ending)
+                return;
+        attempt_end(passage, passage->ending);
+        mem_free(TAKE(passage->ending));
 }
 
 int step_run(struct passage *passage, const struct step_order *order, struct error *err)
@@ -465,7 +358,7 @@ int step_run(struct passage *passage, const struct step_order *order, struct err
         passage->result->fuel.is_used = wasm_is_used(passage);
         r = complete_plan(passage, order->limits, &draft.plan, err);
         if (r == 0)
-                r = start_and_watch(passage, order, &files, &draft, err);
+                r = try_step(passage, order, &files, &draft, err);
         plan_draft_done(&draft);
         if (scratch[0])
                 (void)tree_remove(scratch); /* gone already, unless the helper was killed */

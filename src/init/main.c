@@ -86,16 +86,23 @@ static void look_around(struct init *init)
         namespace_inodes(init->host_proc, init->outer_namespaces);
         init->outer_root[0] = root.st_dev;
         init->outer_root[1] = root.st_ino;
+        init->outer_uid = geteuid();
+        init->outer_gid = getegid();
+        init->own_pidfd = sys_pidfd_open(getpid());
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* local runs: orphans come to us */
+}
+
+static void choose_identity(struct init *init)
+{
         init->change_uid = init->plan.uid_span > 0;
         if (init->change_uid) {
                 /* The helper's pid is its own while it lives, so no two runs share an id. */
                 init->guest_uid = init->plan.uid_base + (uint32_t)getpid() % init->plan.uid_span;
                 init->keeper_uid = init->guest_uid + init->plan.uid_span;
         } else {
-                init->guest_uid = init->keeper_uid = init->plan.user_namespace ? 0 : geteuid();
+                init->guest_uid = init->keeper_uid =
+                        init->plan.user_namespace ? 0 : init->outer_uid;
         }
-        init->outer_uid = geteuid();
-        init->outer_gid = getegid();
         init->report.guest_uid = init->change_uid ? init->guest_uid : init->plan.host_uid;
 }
 
@@ -249,16 +256,14 @@ int main(int argc, char **argv)
         /* The dearest step is begun before the order is there. */
         if (argc > 1 && strcmp(argv[1], HELPER_HINT_NETWORK) == 0 && network_begin(&init) < 0)
                 refuse_order(&init, errno, "network namespace");
+        look_around(&init);
         receive_order(&init, &order);
         init_decode_plan(&init, order_fds[0], order.plan_length);
         deal_descriptors(&init, &order);
         supervisor_fd = sys_pidfd_open((pid_t)init.plan.supervisor_pid);
         if (supervisor_fd < 0 || getppid() != (pid_t)init.plan.supervisor_pid)
                 refuse_order(&init, ESRCH, "supervisor");
-        look_around(&init);
-        init.own_pidfd = sys_pidfd_open(getpid());
-        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* local runs: orphans come to us */
-
+        choose_identity(&init);
         make_scratch(&init);
         owner_maps_make(&init);
         keeper = start_keeper(&init, &keeper_fd);

@@ -8,11 +8,12 @@
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -31,10 +32,17 @@ const struct namespace_info namespaces[NAMESPACE_COUNT] = {
 void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
 {
         AUTO_CLOSE int dir = openat(proc_fd, "self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        struct stat st;
+        char text[64];
 
-        for (int i = 0; i < NAMESPACE_COUNT; i++)
-                ret_inodes[i] = fstatat(dir, namespaces[i].name, &st, 0) == 0 ? st.st_ino : 0;
+        /* Read, "net:[4026531840]", not followed: that would make an inode for each. */
+        for (int i = 0; i < NAMESPACE_COUNT; i++) {
+                ssize_t n = readlinkat(dir, namespaces[i].name, text, sizeof(text) - 1);
+                const char *number;
+
+                text[n > 0 ? n : 0] = '\0';
+                number = strchr(text, '[');
+                ret_inodes[i] = number ? strtoull(number + 1, NULL, 10) : 0;
+        }
 }
 
 uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT],
