@@ -154,6 +154,7 @@ static void order_monitor(struct passage *passage, const struct step_order *orde
         }
         memory_end_listen(passage, order, watch);
         passage_listen(passage, order, watch);
+        monitor_begin(watch, passage->engine->site.parent_fds[CGROUP_MEMORY] < 0);
 }
 
 /* What the monitor could not call the program's doing. */

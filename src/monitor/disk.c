@@ -95,17 +95,14 @@ bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct moni
 }
 
 /* What the file systems of the counted directories hold, whoever wrote it. */
-static uint64_t filesystems_used(const struct watch *watch)
+static uint64_t filesystems_used(const struct monitor_order *order, int workspace_fd)
 {
-        const struct monitor_order *order = watch->order;
         dev_t seen[HELD_DEVICES_MAX] = { 0 };
         size_t seen_count = 0;
         uint64_t used = 0;
 
         for (size_t i = 0; i <= order->counted_count; i++) {
-                int fd = i < order->counted_count  ? order->counted_fds[i]
-                         : order->counts_workspace ? watch->run->workspace_fd
-                                                   : -1;
+                int fd = i < order->counted_count ? order->counted_fds[i] : workspace_fd;
                 struct statfs fs;
                 struct stat st;
                 size_t same = 0;
@@ -122,10 +119,22 @@ static uint64_t filesystems_used(const struct watch *watch)
         return used;
 }
 
+static uint64_t filesystems_used_now(const struct watch *watch)
+{
+        return filesystems_used(watch->order,
+                                watch->order->counts_workspace ? watch->run->workspace_fd : -1);
+}
+
+uint64_t disk_before(const struct monitor_order *order)
+{
+        return filesystems_used(order, -1);
+}
+
 void disk_begin(struct watch *watch)
 {
-        if (watch->order->counted_count > 0 || watch->order->counts_workspace)
-                watch->disk_before = filesystems_used(watch);
+        /* A workspace that is new is seen no sooner than now. */
+        watch->disk_before = watch->order->counts_workspace ? filesystems_used_now(watch)
+                                                            : watch->order->disk_before;
 }
 
 /* What removed files hold that still live. Where some of them cannot be measured, and not for a
@@ -148,7 +157,7 @@ static uint64_t removed_bytes(struct watch *watch, uint64_t *ret_grown)
         watch->disk_unseen = held->has_unseen ? watch->disk_unseen + 1 : 0;
         if (watch->disk_unseen < MONITOR_UNSEEN_LOOKS)
                 return held->bytes;
-        used = filesystems_used(watch);
+        used = filesystems_used_now(watch);
         *ret_grown = used > watch->disk_before ? used - watch->disk_before : 0;
         return held->bytes;
 }

@@ -88,7 +88,9 @@ struct monitor_order {
         const int *counted_fds; /* directories of the host that the guest can write: borrowed */
         size_t counted_count;
         struct monitor_space counted_before; /* what they held before the run */
-        bool counts_workspace;  /* the run's own workspace is the host's too, and new */
+        bool counts_workspace; /* the run's own workspace is the host's too, and new */
+        uint64_t disk_before;  /* what monitor_begin() saw: the file systems of these directories */
+        uint64_t shared_before; /* and the machine's shared memory; 0: not looked at */
         bool is_elsewhere;      /* its processes are a container engine's: none to be summed */
         uint64_t started_ns;    /* when the step began */
         uint64_t setup_ms;      /* the program must be executed within; 0: the default */
@@ -106,6 +108,10 @@ struct monitor_order {
 /* Measures what is below directories; false where that cannot be told: too deep, too many, closed
  * to us. With `is_over`, no guest lives that could change them. Adds to what is there. */
 bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct monitor_space *space);
+
+/* Notes what the machine holds, right before the run is started: what comes after may be the
+ * program's doing, which can be far when its start is heard of. */
+void monitor_begin(struct monitor_order *order, bool sums_memory);
 
 /* Watches until every process of the run is gone and its output is read. Fills `step`, and adds
  * violations to `result`. An error means that the sandbox failed, not the program. */

@@ -51,9 +51,16 @@ static void judge(struct watch *watch, const struct totals *totals)
                 watch_end(watch, OUTCOME_DISK_LIMIT, false);
 }
 
+void monitor_begin(struct monitor_order *order, bool sums_memory)
+{
+        order->disk_before = disk_before(order);
+        order->shared_before = sums_memory ? memory_shared_by_all() : 0;
+}
+
 void sample_begin(struct watch *watch)
 {
-        if (watch->sums_memory)
+        watch->shared_before = watch->order->shared_before;
+        if (watch->sums_memory && watch->shared_before == 0)
                 watch->shared_before = memory_shared_by_all();
 }
 

@@ -39,9 +39,9 @@ struct watch {
         uint64_t told_cpu_us;         /* and the CPU time then */
         uint64_t io_read, io_written; /* the most that was seen */
         unsigned warned;              /* a bit for each limit that was warned of */
-        uint64_t disk_before;         /* what its file systems held when the program began */
+        uint64_t disk_before;         /* what its file systems held before the program began */
         unsigned disk_unseen;         /* looks in a row at which something could not be measured */
-        uint64_t shared_before;       /* the machine's shared memory when the program began */
+        uint64_t shared_before;       /* the machine's shared memory before that */
         unsigned memory_unseen;       /* as above */
         bool disk_was_over;           /* at the end */
         bool file_is_full;            /* one that the run wrote has all that a file may have */
@@ -149,7 +149,8 @@ void usage_look_back(struct watch *watch);
  */
 uint64_t disk_used(const struct watch *watch);
 bool disk_is_over(struct watch *watch);
-/* The program begins: from now on what its file systems grow by may be its doing. */
+/* What its file systems grow by from before the program began may be its doing. */
+uint64_t disk_before(const struct monitor_order *order);
 void disk_begin(struct watch *watch);
 bool disk_is_full(int workspace_fd);
 

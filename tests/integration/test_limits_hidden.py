@@ -4,6 +4,9 @@ Disks of the host and, without a control group, memory are measured from outside
 mappings. A program that hides has to hold on to what it hid; these wait for their end then.
 """
 
+import copy
+import shutil
+
 import pytest
 
 HEAD = """
@@ -200,6 +203,18 @@ def test_memory_counts_however_it_is_held(sandbox, compile_program, way):
     program = compile_program(f"hide-memory-{way.replace(' ', '-')}", MEMORY_WAYS[way])
     result = sandbox.run_json("-l", "binary", "-m", "64M", "-t", "20s", str(program))
     assert result["status"] == "memory_limit", (result["status"], result["memory_used"], result["stderr"])
+
+
+@pytest.mark.parametrize("way, flags, status", [
+    (SENT, ["--disk", "5M"], "disk_limit"), (MEMORY_UNREADABLE, ["-m", "64M"], "memory_limit")], ids=["disk", "memory"])
+def test_what_was_hidden_before_the_start_was_heard_of_counts(sandbox, place, compile_program, way, flags, status):
+    """The supervisor of a busy machine may hear that the program was started when that has done its worst already."""
+    program = compile_program("hide-early-" + status, way)
+    late = copy.copy(sandbox)
+    late.path = shutil.which("strace")
+    outcome = late.call("-o", "/dev/null", "-e", "trace=recvmsg", "-e", "inject=recvmsg:delay_enter=300000", str(sandbox.path),
+                        "run", "--json", "--check", "off", "-l", "binary", "--workspace", str(place), *flags, "-t", "10s", str(program))
+    assert outcome.result["status"] == status, outcome
 
 
 # What is shared, or can be had back, is not used up once for each process.
