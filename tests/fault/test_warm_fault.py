@@ -4,14 +4,14 @@ So every step by which a run is handed over breaks once: building a container, p
 namespaces and groups, copying the interpreter, giving everything up, telling how it ended.
 """
 
-import os
 import pathlib
 import signal
 import time
 
 import pytest
 
-from helpers.warm import Keeper, descendants
+from helpers.processes import descendants, signal_all
+from helpers.warm import Keeper
 
 HERE = pathlib.Path(__file__).resolve().parent
 NOT_HERE = 77  # The launcher's word for a call that it does not know.
@@ -52,16 +52,14 @@ def test_a_step_that_fails_costs_warmth_and_no_run(sandbox, compile_program, pla
             time.sleep(0.05)  # what was missed is being built, and fails
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert process.returncode != NOT_HERE
 
 
 def test_a_stopped_interpreter_is_not_waited_for_for_ever(sandbox, place, no_leftovers):
     keeper = Keeper(sandbox, place).warm_up()
     try:
-        for pid, args in descendants(keeper.process.pid):
-            if "python" in args:
-                os.kill(pid, signal.SIGSTOP)
+        signal_all((pid for pid, args in descendants(keeper.process.pid) if "python" in args), signal.SIGSTOP)
         result = keeper.run("print(6 * 7)")
         assert result["stdout"] == "42\n", result
     finally:

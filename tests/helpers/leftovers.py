@@ -148,7 +148,7 @@ def _has_ancestor(pid, those):
     return False
 
 
-def wait_until(condition, deadline=10.0, what="condition"):
+def wait_until(condition, deadline=30.0, what="condition"):
     """Polls for a condition and returns its value; a deadline passed is a failure."""
     end = time.monotonic() + deadline
     while True:

@@ -16,7 +16,7 @@ import tempfile
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ORDINARY_UID = 54321  # Has no entry in the password file, owns nothing.
 SLOWNESS = float(os.environ.get("SANDBOX_TEST_SLOWNESS", "1"))  # Above 1 on emulated machines.
-HARD_TIMEOUT = 60 * SLOWNESS  # Seconds after which a call of the program is a failure of its own.
+HARD_TIMEOUT = 180 * SLOWNESS  # Seconds after which a call of the program is a failure of its own.
 LIMIT_UIDS_FIRST = 0x70000000  # Host users of sandboxes started by root lie here and above.
 
 

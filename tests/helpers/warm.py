@@ -3,8 +3,9 @@
 import os
 import pathlib
 import re
-import subprocess
 import time
+
+from helpers.processes import below
 
 ONE_NEST = (4, 10)  # Processes, and descriptors of the keeper's: one more may be ready than before.
 
@@ -18,7 +19,7 @@ class Keeper:
         self.env = {"SANDBOX_KEEPER": str(self.socket)}
         self.socket.unlink(missing_ok=True)  # That of a keeper that was killed would be taken for this one's.
         self.process = sandbox.start("keeper", "--quiet", *flags, env=self.env)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not self.socket.exists() and time.monotonic() < deadline and self.process.poll() is None:
             time.sleep(0.01)
         if not self.socket.exists():
@@ -30,7 +31,7 @@ class Keeper:
 
     def warm_up(self, *flags, language="python", wanted="fork"):
         """Runs until a run is warm: what was missed is built beside."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while self.run("", *flags, language=language)["metrics"]["warm"] != wanted:
             assert time.monotonic() < deadline, "nothing got warm"
             time.sleep(0.05)
@@ -48,15 +49,15 @@ class Keeper:
     def settle(self):
         """Waits until nothing is built any more: the same processes, several looks long."""
         seen = []
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while len(seen) < 10 or len(set(seen[-10:])) > 1:
             assert time.monotonic() < deadline, seen[-10:]
-            seen.append(tuple(sorted(pid for pid, _ in descendants(self.process.pid))))
+            seen.append(tuple(sorted(below(self.process.pid))))
             time.sleep(0.02)
 
     def weigh(self):
         """Resident pages of the keeper and of each process that it keeps, and its descriptors."""
-        pids = [self.process.pid, *(pid for pid, _ in descendants(self.process.pid))]
+        pids = [self.process.pid, *below(self.process.pid)]
         return {pid: resident_pages(pid) for pid in pids}, len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def check_growth(self, code, *flags, runs=100, **options):
@@ -78,7 +79,7 @@ class Keeper:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(60)
         for stream in (self.process.stdout, self.process.stderr):
             stream.close()
 
@@ -90,12 +91,3 @@ def resident_pages(pid):
     except OSError:
         return 0
     return int(re.search(r"^Rss: +(\d+) kB", text, re.M)[1]) // 4
-
-
-def descendants(pid):
-    found = []
-    for line in subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout.splitlines():
-        child, parent, args = line.split(None, 2)
-        if int(parent) == pid:
-            found += [(int(child), args), *descendants(int(child))]
-    return found

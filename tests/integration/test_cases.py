@@ -133,7 +133,7 @@ def test_verdicts_come_as_they_are_reached(sandbox, place, no_leftovers):
     process = sandbox.start("run", "-l", "python", "--jobs", "2", "--cases", path, "-t", "100s", "-c", JUDGED)
     assert process.stdout.readline().startswith(b"case 2: accepted")
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=45)
     assert process.returncode == 130, (stdout, stderr)
     assert stdout.startswith(b"case 1: cancelled"), (stdout, stderr)
 
@@ -144,7 +144,7 @@ def test_a_signal_ends_every_case_and_begins_no_other(sandbox, place, no_leftove
                             "-c", JUDGED)
     assert [json.loads(process.stdout.readline())["event"] for _ in range(2)] == ["start", "case"]
     process.terminate()
-    stdout, _ = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=45)
     assert process.returncode == 143
     result = json.loads(stdout.splitlines()[-1])["result"]
     assert result["status"] == "cancelled" and len(result["cases"]) == 51
@@ -320,7 +320,7 @@ def test_a_reader_that_goes_away_ends_the_cases(sandbox, place, no_leftovers):
     process = sandbox.start("run", "-l", "python", "--jobs", "1", "--cases", path, "-t", "2s", "-c", JUDGED)
     assert process.stdout.readline().startswith(b"case 1: accepted")
     process.stdout.close()
-    assert process.wait(timeout=60) == 125
+    assert process.wait(timeout=45) == 125
     assert b"write standard output" in process.stderr.read()
     process.stderr.close()
 

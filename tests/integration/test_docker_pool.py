@@ -1,6 +1,5 @@
 """Containers of an engine's that wait for a run each: what comes of it is what a new one gives. See docs/DOCKER.md."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -10,7 +9,8 @@ import pytest
 
 from helpers.leftovers import wait_until
 from helpers.program import make_program, remove_program
-from helpers.warm import Keeper, descendants
+from helpers.processes import below, link, signal_all
+from helpers.warm import Keeper
 
 WAITS = {"SANDBOX_WARM_WAIT": "1"}  # A run waits until a container does.
 FIELDS = ("status", "exit_code", "signal", "stdout", "stderr", "message", "files", "protections", "violations", "limits")
@@ -73,7 +73,7 @@ def wait_for_one(engine, beside=()):
 
 
 def helper_of(keeper):
-    return [pid for pid, _ in descendants(keeper.process.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/sandbox-docker")]
+    return [pid for pid in below(keeper.process.pid) if link(pid, "exe").endswith("/sandbox-docker")]
 
 
 @pytest.mark.parametrize("status", PROGRAMS)
@@ -132,9 +132,7 @@ def test_one_that_somebody_entered_is_thrown_away(docker, keeper):
 
 @pytest.mark.parametrize("with_helper", [False, True], ids=["the keeper", "the keeper and its helper"])
 def test_killed_who_keeps_it_it_goes(docker, keeper, with_helper):
-    for victim in [keeper.process.pid, *(helper_of(keeper) if with_helper else [])]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(victim, signal.SIGKILL)
+    signal_all([keeper.process.pid, *(helper_of(keeper) if with_helper else [])], signal.SIGKILL)
     keeper.process.communicate()
     wait_until(lambda: not docker.containers() and not docker.volumes(), 60, "nothing is left")
 

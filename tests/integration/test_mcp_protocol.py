@@ -175,10 +175,12 @@ def test_a_message_of_too_many_values_is_not_taken_apart(client):
 
 
 def test_an_id_in_flight_is_not_used_twice(client):
-    number = client.start_call("run_code", {"code": "read x", "language": "bash", "timeout": 20})
-    client.send({"jsonrpc": "2.0", "id": number, "method": "ping"})
-    assert client.take(number)["error"]["code"] == INVALID_REQUEST
-    assert client.take(number)["result"]["structuredContent"]["status"]
+    call = {"name": "run_code", "arguments": {"code": "sleep 1", "language": "bash"}}
+    messages = [{"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": call},
+                {"jsonrpc": "2.0", "id": "x", "method": "ping"}]
+    client.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))  # At once: it must not end between.
+    assert client.take("x")["error"]["code"] == INVALID_REQUEST
+    assert client.take("x")["result"]["structuredContent"]["status"] == "ok"
 
 
 def test_a_cancelled_call_ends_and_is_not_answered(client):

@@ -13,7 +13,8 @@ import time
 import pytest
 
 from helpers import leftovers
-from helpers.warm import Keeper, descendants
+from helpers.processes import children, descendants, signal_all
+from helpers.warm import Keeper
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +216,7 @@ def test_nothing_of_a_run_is_in_one_beside_it(keeper, sandbox, name):
         assert beside.poll() is None
     finally:
         beside.terminate()
-        beside.communicate(timeout=20)
+        beside.communicate(timeout=45)
 
 
 RANDOM = {
@@ -286,7 +287,7 @@ def test_a_stopped_keeper_ends_what_runs_in_its_nests(sandbox, place, no_leftove
     running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(60)", env=keeper.env)
     assert running.stdout.read(2) == b"1\n"
     keeper.stop()
-    running.communicate(timeout=20)
+    running.communicate(timeout=45)
     assert running.returncode == 125
 
 
@@ -319,24 +320,9 @@ def test_a_part_that_dies_costs_warmth_and_no_run(own_keeper, who):
         own_keeper.warm("1")
         victims = [pid for pid, args in descendants(own_keeper.process.pid) if ("python" in args) == (who == "interpreter")]
         assert victims
-        for pid in victims:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # It went with one of the others.
+        signal_all(victims, signal.SIGKILL)
         assert own_keeper.run("print(6 * 7)")["stdout"] == "42\n"
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
-
-
-def children(pid):
-    """Of all its threads."""
-    found = []
-    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += map(int, path.read_text().split())
-        except OSError:
-            pass
-    return found
 
 
 def is_dead(pid):
@@ -352,8 +338,7 @@ def test_a_container_whose_next_keeper_died_makes_another(own_keeper):
     while not ready:
         ready = [pid for helper in children(own_keeper.process.pid) for nest in children(helper) for pid in children(nest)]
         time.sleep(0.01)
-    for pid in ready:
-        os.kill(pid, signal.SIGKILL)
+    signal_all(ready, signal.SIGKILL)
     while not all(map(is_dead, ready)):
         time.sleep(0.01)
     result = own_keeper.run("print(6 * 7)")
@@ -387,7 +372,7 @@ def test_an_interpreter_that_the_kernel_ends_for_want_of_memory_costs_no_run(own
     with subprocess.Popen([sys.executable, "-c", HOG, str(enter)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as hog:
         hog.stdout.readline()
         hog.wait()
-    assert is_dead(parked[0])
+    leftovers.wait_until(lambda: is_dead(parked[0]), 60, "the end of the interpreter")
     assert own_keeper.run("print(6 * 7)")["stdout"] == "42\n"
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
 
@@ -398,7 +383,7 @@ def test_a_killed_keeper_takes_its_runs_along_and_the_next_call_works(sandbox, p
     assert running.stdout.read(2) == b"1\n"
     keeper.process.kill()
     keeper.stop()
-    out, err = running.communicate(timeout=20)
+    out, err = running.communicate(timeout=45)
     assert running.returncode == 125 and b"ended from outside" in err, (running.returncode, err)
     assert keeper.run("print(6 * 7)")["stdout"] == "42\n"
 
@@ -415,13 +400,13 @@ def test_an_interrupted_command_ends_as_always(own_keeper, sandbox):
     running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(600)", env=own_keeper.env)
     assert running.stdout.read(2) == b"1\n"
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=20)
+    running.communicate(timeout=45)
     assert running.returncode == 130
 
 
 def test_an_idle_keeper_ends_by_itself(sandbox, place, no_leftovers):
     keeper = Keeper(sandbox, place, "--idle", "500ms")
-    assert keeper.process.wait(20) == 0
+    assert keeper.process.wait(45) == 0
     keeper.stop()
     assert not keeper.socket.exists()
 
@@ -472,9 +457,7 @@ def test_what_becomes_of_slots_is_told(sandbox, place):
     try:
         own = place / "run.jsonl"
         result = keeper.warm_up().warm("print(1)", "--log", str(own))
-        for pid, args in descendants(keeper.process.pid):
-            if "python" in args:
-                os.kill(pid, signal.SIGKILL)
+        signal_all((pid for pid, args in descendants(keeper.process.pid) if "python" in args), signal.SIGKILL)
         # The next run that asks has it looked after.
         leftovers.wait_until(lambda: keeper.run("") and told("slot.died"), 30, "the death of the interpreter")
     finally:

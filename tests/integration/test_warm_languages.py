@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from helpers.warm import Keeper, descendants
+from helpers.processes import descendants
+from helpers.warm import Keeper
 
 # Programs by language; each is run warm and cold, with the same arguments, input and environment.
 PROGRAMS = {

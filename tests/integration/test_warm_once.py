@@ -1,6 +1,5 @@
 """Interpreters that wait for one program each: what comes of it is what a cold start gives, and nobody sees another."""
 
-import contextlib
 import json
 import os
 import re
@@ -9,7 +8,8 @@ import signal
 import pytest
 
 from helpers import leftovers
-from helpers.warm import Keeper, descendants
+from helpers.processes import descendants, signal_all
+from helpers.warm import Keeper
 
 
 
@@ -269,18 +269,14 @@ def own_keeper(sandbox, place, no_leftovers):
 def test_a_part_that_dies_while_it_waits_costs_no_run(own_keeper, who):
     victims = [pid for pid, args in descendants(own_keeper.process.pid) if ("node" in args) == (who == "interpreter")]
     assert victims
-    for pid in victims:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    signal_all(victims, signal.SIGKILL)
     assert own_keeper.run("console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
     assert warm(own_keeper, "console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
 
 
 def test_a_part_that_answers_nothing_costs_no_run(own_keeper):
     """Stopped, and so alive: whoever waits for it gives up."""
-    for pid, args in descendants(own_keeper.process.pid):
-        if "node" in args:
-            os.kill(pid, signal.SIGSTOP)
+    signal_all((pid for pid, args in descendants(own_keeper.process.pid) if "node" in args), signal.SIGSTOP)
     result = own_keeper.run("console.log(6 * 7)", language="javascript")
     assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "none")
 
@@ -290,7 +286,7 @@ def test_a_command_that_ends_takes_its_run_along(own_keeper, sandbox, how):
     running = sandbox.start("run", "-l", "javascript", "-c", STAYS["javascript"], env=own_keeper.env)
     assert running.stdout.readline() == b"here\n"
     running.send_signal(how)
-    running.communicate(timeout=20)
+    running.communicate(timeout=45)
     assert warm(own_keeper, "console.log(6 * 7)", language="javascript")["stdout"] == "42\n"
 
 
@@ -302,6 +298,6 @@ def test_a_killed_keeper_takes_its_runs_along(sandbox, place, no_leftovers):
     assert running.stdout.readline() == b"here\n"
     keeper.process.kill()
     keeper.stop()
-    running.communicate(timeout=20)
+    running.communicate(timeout=45)
     assert running.returncode == 125
     assert keeper.run("console.log(6 * 7)", language="javascript")["stdout"] == "42\n"

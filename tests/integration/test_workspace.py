@@ -182,7 +182,7 @@ def test_two_runs_may_share_a_workspace(sandbox, workspace):
                           "echo 1 > a; echo ready; read x", stdin=subprocess.PIPE)
     assert first.stdout.readline() == b"ready\n"
     assert in_workspace(sandbox, workspace, "cat a")["stdout"] == "1\n"
-    first.communicate(b"go\n", timeout=30)
+    first.communicate(b"go\n", timeout=60)
     assert first.returncode == 0
 
 
