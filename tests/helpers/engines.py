@@ -192,7 +192,6 @@ def _rootless_command(directory):
     (directory / "etc/passwd").write_text(f"root:x:0:0::/:/bin/sh\nguest:x:{ORDINARY_UID}:{ORDINARY_UID}::{directory}:/bin/sh\n")
     for name in ("subuid", "subgid"):
         (directory / "etc" / name).write_text("guest:600000:65536\n")
-    (directory / "runtime").mkdir(mode=0o700)
     command = _podman_command(directory)
     for place in (directory, directory / "runtime"):
         os.chown(place, ORDINARY_UID, ORDINARY_UID)
@@ -216,6 +215,7 @@ def start_engine(name, tar):
             return f"{program} is not installed"
     directory = pathlib.Path(tempfile.mkdtemp(prefix="engine-"))
     directory.chmod(0o755)
+    (directory / "runtime").mkdir(mode=0o700)
     command = make_command(directory)
     env = {"PATH": path, "HOME": str(directory), "CONTAINERS_STORAGE_CONF": str(directory / "storage.conf"),
            "CONTAINERS_CONF": str(directory / "containers.conf"), "XDG_RUNTIME_DIR": str(directory / "runtime")}
