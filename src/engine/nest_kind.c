@@ -142,6 +142,7 @@ static int park_environment(const char *library, const struct plan_draft *draft,
                 { "TMPDIR", is_once ? "/tmp" : "/" }, /* park_start() gives it those of its own */
                 { PARK_PRELOAD, draft->park.preload[0] ? draft->park.preload : NULL },
                 { "LD_PRELOAD", library },
+                { "LD_BIND_NOW", is_once ? NULL : "1" }, /* or every copy would look names up */
                 { PARK_PROGRAM, draft->park.program },
                 { PARK_LAUNCHER, way->launcher },
                 { PARK_FORKS, way->forks ? "yes" : NULL },

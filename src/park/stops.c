@@ -121,5 +121,6 @@ __attribute__((constructor)) static void begin(void)
         if (stops.is_once)
                 (void)close(PARK_LIBRARY); /* it is loaded */
         mem_free(take_variable("LD_PRELOAD"));
+        mem_free(take_variable("LD_BIND_NOW"));
         park_begin(PARK_SOCKET);
 }
