@@ -318,6 +318,8 @@ struct verdict {
 };
 const struct verdict *match_verdict(struct analysis *analysis, const struct unit *unit,
                                     struct value name);
+/* Whether there is nothing to say of it, and nothing it is known to do. */
+bool match_is_harmless(struct analysis *analysis, const struct unit *unit, struct value name);
 /* A module whose name is not known, or a function that imports and is handed on. */
 void match_computed_import(struct analysis *analysis, const struct unit *unit, TSNode node);
 /* A name that is used without being called. */
@@ -335,6 +337,8 @@ const struct rule *match_rule(const struct analysis *analysis, const char *id);
 
 /* tokens.c, query.c */
 void tokens_match(struct analysis *analysis, const struct unit *unit);
+/* Paths in the tokens of a macro: a::b::c. */
+void tokens_paths(struct analysis *analysis, const struct unit *unit, TSNode node);
 /* Before the source is parsed. */
 void query_prepare(struct analysis *analysis);
 void query_run(struct analysis *analysis, const struct unit *unit);

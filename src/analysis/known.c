@@ -199,7 +199,9 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
                 return unknown;
         if (strncmp(function.text, "##", 2) == 0)
                 return pasted(analysis, unit, function.text, arguments);
-        called = arena_format(&analysis->arena, "%s()", function.text);
+        called = arena_alloc(&analysis->arena, function.length + sizeof("()"));
+        memcpy(called, function.text, function.length);
+        memcpy(called + function.length, "()", sizeof("()"));
         return (struct value){ VALUE_NAME, function.guess, called, function.length + 2 };
 }
 

@@ -386,6 +386,13 @@ void match_computed_import(struct analysis *analysis, const struct unit *unit, T
         report_matches(analysis, &matches, LIST_FUNCTIONS, what, unit_place(unit, node), true);
 }
 
+bool match_is_harmless(struct analysis *analysis, const struct unit *unit, struct value name)
+{
+        const struct verdict *verdict = match_verdict(analysis, unit, name);
+
+        return verdict->known == KNOWN_NOTHING && !verdict->functions && !verdict->modules;
+}
+
 /* Says what the rules have against a name. */
 static void report_verdict(struct analysis *analysis, const struct verdict *verdict,
                            struct value name, struct place place)

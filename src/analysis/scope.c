@@ -64,16 +64,27 @@ bool scope_was_bound(const struct analysis *analysis, const char *name, size_t l
         return slot && ((const struct word *)*slot)->was_bound;
 }
 
+static bool is_global(const struct scope *scope, const char *name, size_t length)
+{
+        return scope->level > 0 && names_find(&scope->globals, name, length) != NULL;
+}
+
+bool scope_is_learnt(const struct analysis *analysis, const char *name, size_t length)
+{
+        bool is_files_own = analysis->scope->level == 0 || is_global(analysis->scope, name, length);
+
+        return length > 0 && analysis->learning == is_files_own;
+}
+
 void scope_bind(struct analysis *analysis, const char *name, size_t length, struct value value,
                 uint32_t byte)
 {
         struct scope *scope = analysis->scope;
-        bool is_global = scope->level > 0 && names_find(&scope->globals, name, length) != NULL;
-        unsigned level = is_global ? 0 : scope->level;
+        bool is_files_own = is_global(scope, name, length);
+        unsigned level = is_files_own ? 0 : scope->level;
         struct binding *binding;
 
-        /* Each walk learns its own. */
-        if (length == 0 || analysis->learning != (level == 0))
+        if (!scope_is_learnt(analysis, name, length))
                 return;
         binding = arena_alloc(&analysis->arena, sizeof(*binding));
         binding->word = find_word(analysis, name, length);
@@ -81,7 +92,7 @@ void scope_bind(struct analysis *analysis, const char *name, size_t length, stru
         binding->value = value;
         binding->level = level;
         binding->byte = byte;
-        binding->may_not_happen = is_global || analysis->branch > 0;
+        binding->may_not_happen = is_files_own || analysis->branch > 0;
         binding->word->latest = binding;
         binding->word->was_bound = true;
         analysis->epoch++;
@@ -126,6 +137,26 @@ static void find_as_is(struct analysis *analysis, const struct unit *unit, struc
                                          value_name(analysis, unit, module, strlen(module), false),
                                          name, length));
         }
+        word->is_harmless = true;
+        for (unsigned i = 0; i < word->as_is_count; i++)
+                word->is_harmless &= match_is_harmless(analysis, unit, word->as_is[i]);
+}
+
+bool scope_is_harmless(struct analysis *analysis, const struct unit *unit, const char *name,
+                       size_t length, uint32_t byte)
+{
+        struct word *word = find_word(analysis, name, length);
+        unsigned looked = 0;
+
+        for (const struct binding *binding = word->latest; binding && looked < CHAIN_MAX;
+             binding = binding->older, looked++) {
+                if (binding->value.kind == VALUE_NAME)
+                        return false;
+                if (!binding->may_not_happen && binding->byte <= byte)
+                        return true;
+        }
+        find_as_is(analysis, unit, word, name, length);
+        return word->is_harmless;
 }
 
 unsigned scope_alternatives(struct analysis *analysis, const struct unit *unit, const char *name,

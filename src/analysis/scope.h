@@ -23,6 +23,7 @@ struct word {
         unsigned wildcard_count;       /* of the scope, then */
         struct value *as_is;
         unsigned as_is_count;
+        bool is_harmless; /* no rule is about any of those */
 };
 
 struct scope {
@@ -37,6 +38,11 @@ struct scope {
 
 /* Whether anything was ever bound to the name. */
 bool scope_was_bound(const struct analysis *analysis, const char *name, size_t length);
+/* Each walk learns its own names: the first those of the file, the second those of functions. */
+bool scope_is_learnt(const struct analysis *analysis, const char *name, size_t length);
+/* Whether no meaning that the name may have at the byte is one that a rule is about. */
+bool scope_is_harmless(struct analysis *analysis, const struct unit *unit, const char *name,
+                       size_t length, uint32_t byte);
 void scope_add_wildcard(struct analysis *analysis, const char *module);
 void scope_add_global(struct analysis *analysis, const char *name, size_t length);
 /* All meanings the name may have at the byte, at most ALTERNATIVES_MAX; at least one. */

@@ -74,7 +74,11 @@ static void collect(struct analysis *analysis, const struct unit *unit, struct t
 {
         TSTreeCursor *cursor = &analysis->cursor;
 
-        ts_tree_cursor_reset(cursor, ts_tree_root_node(unit->tree));
+        if (analysis->has_cursor)
+                ts_tree_cursor_reset(cursor, ts_tree_root_node(unit->tree));
+        else
+                *cursor = ts_tree_cursor_new(ts_tree_root_node(unit->tree));
+        analysis->has_cursor = true;
         for (;;) {
                 TSNode node = ts_tree_cursor_current_node(cursor);
                 enum role role = unit_role(unit, node);
@@ -193,4 +197,34 @@ void tokens_match(struct analysis *analysis, const struct unit *unit)
                         match_text(analysis, pattern);
                 else
                         match_tokens(analysis, &tokens, pattern);
+}
+
+/* Paths in the tokens of a macro: a::b::c. */
+void tokens_paths(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        uint32_t count = ts_node_child_count(node);
+        struct value value = { 0 };
+        bool joining = false;
+
+        if (analysis->learning || count > 4096)
+                return;
+        for (uint32_t i = 0; i < count; i++) {
+                TSNode child = ts_node_child(node, i);
+                size_t length;
+                const char *text = unit_text(unit, child, &length);
+
+                if (unit_role(unit, child) == ROLE_IDENTIFIER) {
+                        value = joining && value.kind == VALUE_NAME
+                                        ? value_member(analysis, unit, value, text, length)
+                                        : value_identifier(analysis, unit, child);
+                        if (value.kind == VALUE_NAME) {
+                                value.guess = true;
+                                match_reference(analysis, unit, child, value);
+                        }
+                        joining = false;
+                } else {
+                        joining = (length == 2 && memcmp(text, "::", 2) == 0) ||
+                                  (length == 1 && text[0] == '.');
+                }
+        }
 }

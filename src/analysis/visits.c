@@ -4,6 +4,7 @@
  * gone through once, and the walks go along this list. Never recurses, however deep the tree is.
  */
 #include "analysis/analysis.h"
+#include "analysis/core.h"
 
 struct collector {
         struct analysis *analysis;
@@ -30,44 +31,67 @@ static bool is_closed(enum role role)
                role == ROLE_GLOBAL;
 }
 
-static bool is_root(const struct collector *collector, TSNode node)
+/* Whether a walk has anything to do at such a node. What is not noted is read by whoever visits one
+ * around it. */
+static bool is_visited(const struct unit *unit, enum role role, enum role around, TSFieldId field)
 {
-        TSSymbol symbol = ts_node_symbol(node);
-
-        return symbol < collector->unit->symbol_count && collector->is_root[symbol];
+        switch (role) {
+        case ROLE_NONE:
+        case ROLE_STRING:
+        case ROLE_STRINGS:
+        case ROLE_CONCAT:
+        case ROLE_WRAP:
+        case ROLE_LAST:
+        case ROLE_LIST:
+        case ROLE_PARAMETERS:
+        case ROLE_SKIP:
+        case ROLE_COMMENT:
+        case ROLE_INTERPOLATION:
+        case ROLE_VARIABLE:
+        case ROLE_WORD:
+                return false;
+        case ROLE_IDENTIFIER: /* a name that is not used, but given */
+                return around != ROLE_PARAMETERS && !unit->naming[field];
+        default:
+                return true;
+        }
 }
 
-/* Notes the node at the cursor; whether to go into its children. */
-static bool see(struct collector *collector, TSTreeCursor *cursor)
+/* Notes a node; whether to go into its children. */
+static bool see(void *context, TSSymbol symbol, const struct core_place *place)
 {
+        struct collector *collector = context;
         struct arena *arena = &collector->analysis->arena;
         const struct unit *unit = collector->unit;
-        TSNode node = ts_tree_cursor_current_node(cursor);
-        enum role role = unit_role(unit, node);
-        bool is_wrong =
-                collector->has_errors && (ts_node_is_error(node) || ts_node_is_missing(node));
+        /* The symbol of an error is beyond all others. */
+        bool is_error = symbol >= unit->symbol_count;
+        enum role role = is_error ? ROLE_NONE : (enum role)unit->roles[symbol];
+        bool is_wrong = collector->has_errors && (is_error || core_is_missing(place));
+        enum role around =
+                collector->depth ? (enum role)collector->way[collector->depth - 1].role : ROLE_NONE;
         TSFieldId field = 0;
 
         arena_step(arena);
-        if (collector->is_root && is_root(collector, node)) {
+        if (collector->is_root && !is_error && collector->is_root[symbol]) {
                 ARENA_GROW(arena, collector->roots, collector->root_count,
                            collector->root_capacity);
-                collector->roots[collector->root_count++] = node;
+                collector->roots[collector->root_count++] = core_node(place);
         }
         ARENA_GROW(arena, collector->way, collector->depth, collector->way_capacity);
         collector->way[collector->depth].visit = NOT_VISITED;
-        if (role != ROLE_NONE || is_wrong) {
-                field = ts_tree_cursor_current_field_id(cursor);
-                /* A list that is assigned to names its items. */
-                if (role == ROLE_LIST && unit->naming[field])
-                        role = ROLE_PARAMETERS;
+        if (role != ROLE_NONE || is_wrong)
+                field = core_field(place);
+        /* A list that is assigned to names its items. */
+        if (role == ROLE_LIST && unit->naming[field])
+                role = ROLE_PARAMETERS;
+        if (is_wrong || is_visited(unit, role, around, field)) {
                 ARENA_GROW(arena, collector->visits, collector->count, collector->capacity);
                 collector->way[collector->depth].visit = (uint32_t)collector->count;
                 collector->visits[collector->count++] = (struct visit){
-                        .node = node,
+                        .node = core_node(place),
                         .field = field,
                         .role = (uint8_t)role,
-                        .around = collector->depth ? collector->way[collector->depth - 1].role : 0,
+                        .around = (uint8_t)around,
                         .is_wrong = is_wrong,
                 };
         }
@@ -75,8 +99,9 @@ static bool see(struct collector *collector, TSTreeCursor *cursor)
         return !is_closed(role);
 }
 
-static void leave(struct collector *collector)
+static void leave(void *context)
 {
+        struct collector *collector = context;
         uint32_t visit = collector->way[--collector->depth].visit;
 
         if (visit != NOT_VISITED)
@@ -85,33 +110,19 @@ static void leave(struct collector *collector)
 
 void visits_find(struct analysis *analysis, struct unit *unit)
 {
+        static const struct core_visitor visitor = { see, leave };
         TSNode root = ts_tree_root_node(unit->tree);
         struct collector collector = {
                 .analysis = analysis,
                 .unit = unit,
                 .has_errors = ts_node_has_error(root),
                 .is_root = unit->grammar == analysis->grammar ? analysis->is_root : NULL,
-                /* Brackets and the like are more than half of all nodes. */
-                .capacity = ts_node_descendant_count(root) / 2 + 1,
+                /* Brackets, literals and the like are more than two thirds of all nodes. */
+                .capacity = ts_node_descendant_count(root) / 3 + 1,
         };
-        TSTreeCursor *cursor = &analysis->cursor;
 
         collector.visits = arena_alloc(&analysis->arena, collector.capacity * sizeof(struct visit));
-        if (analysis->has_cursor)
-                ts_tree_cursor_reset(cursor, root);
-        else
-                *cursor = ts_tree_cursor_new(root);
-        analysis->has_cursor = true;
-        for (bool is_done = false; !is_done;) {
-                if (see(&collector, cursor) && ts_tree_cursor_goto_first_child(cursor))
-                        continue;
-                leave(&collector);
-                while (!is_done && !ts_tree_cursor_goto_next_sibling(cursor)) {
-                        is_done = !ts_tree_cursor_goto_parent(cursor);
-                        if (!is_done)
-                                leave(&collector);
-                }
-        }
+        core_walk(&analysis->arena, unit->tree, &visitor, &collector);
         unit->visits = collector.visits;
         unit->visit_count = collector.count;
         unit->roots = collector.roots;

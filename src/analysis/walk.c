@@ -18,15 +18,23 @@ struct walk {
 
 static const struct value local = { VALUE_LOCAL, false, "", 0 };
 
+/* An identifier as the language compares it; NULL where it is too long to be one. */
+static const char *name_text(const struct walk *walk, TSNode name, size_t *ret_length)
+{
+        const char *text = unit_text(walk->unit, name, ret_length);
+
+        return *ret_length > NAME_SHOWN_MAX * 8
+                       ? NULL
+                       : text_normal(walk->analysis, text, *ret_length, ret_length);
+}
+
 static void bind_text(struct walk *walk, TSNode name, struct value value, uint32_t byte)
 {
         size_t length;
-        const char *text = unit_text(walk->unit, name, &length);
+        const char *text = name_text(walk, name, &length);
 
-        if (length > NAME_SHOWN_MAX * 8)
-                return;
-        text = text_normal(walk->analysis, text, length, &length);
-        scope_bind(walk->analysis, text, length, value, byte);
+        if (text)
+                scope_bind(walk->analysis, text, length, value, byte);
 }
 
 /* The name within a declarator of C, or the node itself; null where there is none. */
@@ -93,6 +101,17 @@ static void bind_members(struct walk *walk, TSNode pattern, struct value object,
         }
 }
 
+/* Whether this walk learns what is bound to the target; where it is more than a name, it may. */
+static bool is_learnt(const struct walk *walk, TSNode target)
+{
+        size_t length;
+        const char *text = unit_role(walk->unit, target) == ROLE_IDENTIFIER
+                                   ? name_text(walk, target, &length)
+                                   : NULL;
+
+        return !text || scope_is_learnt(walk->analysis, text, length);
+}
+
 static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t byte)
 {
         const struct unit *unit = walk->unit;
@@ -111,7 +130,8 @@ static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t
                 bind_pairs(walk, target, value, byte);
                 return;
         }
-        if (unit_role(unit, target) == ROLE_MEMBER || unit_role(unit, target) == ROLE_INDEX)
+        if (unit_role(unit, target) == ROLE_MEMBER || unit_role(unit, target) == ROLE_INDEX ||
+            !is_learnt(walk, target))
                 return;
         analysis->pick = 0;
         meaning = ts_node_is_null(value) ? local : value_of(analysis, unit, value);
@@ -223,7 +243,8 @@ static void enter_function(struct walk *walk, TSNode node, enum role role)
         walk->branches[walk->branch_count++] = analysis->branch;
         analysis->branch = 0;
         scope_enter(analysis);
-        bind_parameters(walk, find_parameters(walk->unit, node));
+        if (!analysis->learning)
+                bind_parameters(walk, find_parameters(walk->unit, node));
 }
 
 static void enter_call(struct walk *walk, TSNode node, enum role role)
@@ -266,6 +287,18 @@ static void enter_call(struct walk *walk, TSNode node, enum role role)
         analysis->pick = 0;
 }
 
+/* Whether an identifier means nothing that anybody forbids, as most do. */
+static bool is_harmless(const struct walk *walk, TSNode node)
+{
+        const struct unit *unit = walk->unit;
+        size_t length;
+        const char *text =
+                walk->visit->role == ROLE_IDENTIFIER ? name_text(walk, node, &length) : NULL;
+
+        return text && scope_is_harmless(walk->analysis, unit, text, length,
+                                         unit->outer ? UINT32_MAX : ts_node_start_byte(node));
+}
+
 /* Whether a name is handed on, so that nobody sees what is done with it: not called, asked for a
  * member, bound to a name that is followed, or asked for its type. */
 static bool is_handed_on(const struct walk *walk, TSNode node)
@@ -302,10 +335,10 @@ static bool is_handed_on(const struct walk *walk, TSNode node)
 static void enter_name(struct walk *walk, TSNode node)
 {
         struct analysis *analysis = walk->analysis;
-        TSFieldId field = walk->visit->field;
+        const struct visit *visit = walk->visit;
 
-        if (analysis->learning || walk->visit->around == ROLE_PARAMETERS ||
-            (field && walk->unit->naming[field]))
+        if (analysis->learning || visit->around == ROLE_PARAMETERS ||
+            walk->unit->naming[visit->field] || is_harmless(walk, node))
                 return;
         for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
                 struct value value;
@@ -334,37 +367,6 @@ static void enter_global(struct walk *walk, TSNode node)
                 const char *text = unit_text(walk->unit, node_child(node, i), &length);
 
                 scope_add_global(walk->analysis, text, length);
-        }
-}
-
-/* Paths in the tokens of a macro: a::b::c. */
-static void enter_tokens(struct walk *walk, TSNode node)
-{
-        struct analysis *analysis = walk->analysis;
-        uint32_t count = ts_node_child_count(node);
-        struct value value = { 0 };
-        bool joining = false;
-
-        if (analysis->learning || count > 4096)
-                return;
-        for (uint32_t i = 0; i < count; i++) {
-                TSNode child = ts_node_child(node, i);
-                size_t length;
-                const char *text = unit_text(walk->unit, child, &length);
-
-                if (unit_role(walk->unit, child) == ROLE_IDENTIFIER) {
-                        value = joining && value.kind == VALUE_NAME
-                                        ? value_member(analysis, walk->unit, value, text, length)
-                                        : value_identifier(analysis, walk->unit, child);
-                        if (value.kind == VALUE_NAME) {
-                                value.guess = true;
-                                match_reference(analysis, walk->unit, child, value);
-                        }
-                        joining = false;
-                } else {
-                        joining = (length == 2 && memcmp(text, "::", 2) == 0) ||
-                                  (length == 1 && text[0] == '.');
-                }
         }
 }
 
@@ -409,7 +411,7 @@ static bool enter(struct walk *walk, TSNode node, enum role role)
                 enter_global(walk, node);
                 return false;
         case ROLE_TOKENS:
-                enter_tokens(walk, node);
+                tokens_paths(analysis, walk->unit, node);
                 return true;
         case ROLE_COMMAND:
                 shell_command(analysis, walk->unit, node);
