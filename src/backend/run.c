@@ -93,6 +93,10 @@ static void keep_report(struct run *run, const struct report *report)
                 run->failed.detail[REPORT_DETAIL_MAX - 1] = '\0';
                 run->has_failed = true;
                 break;
+        case REPORT_USAGE:
+                run->used = (struct run_used){ true, report->counted.cpu_us, report->memory_peak,
+                                               (uint32_t)report->counted.processes_peak };
+                break;
         case REPORT_NESTED:
                 run->is_nested = true;
                 break;

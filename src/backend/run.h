@@ -16,6 +16,13 @@
 
 struct nest;
 
+/* What a run uses that the supervisor cannot look at, as the helper told last. */
+struct run_used {
+        bool is_new; /* nobody has looked at it */
+        uint64_t cpu_us, memory;
+        uint32_t processes;
+};
+
 struct run {
         struct helper own;           /* how the helper was started, */
         const struct helper *helper; /* unless one was that waited already */
@@ -44,7 +51,8 @@ struct run {
         uint32_t own_processes;  /* of ours, in the group beside the program's */
         uint64_t peak_before;    /* what the group had counted before, and cannot forget */
         const struct nest *nest; /* it was hatched in one, whose group it has; or NULL */
-        bool asks_forks;         /* the descriptor that asks about new processes came */
+        struct run_used used;
+        bool asks_forks; /* the descriptor that asks about new processes came */
 };
 
 void run_init(struct run *run);

@@ -26,6 +26,7 @@ struct docker_order {
         bool verify;
         long timeout_ms;
         uint64_t memory_bytes, processes, cpus_milli, cpu_us;
+        uint64_t usage_ms; /* how often its use is told; 0: never */
         const json_t *tools, *runtimes;
         bool is_strict;
         bool wants_files; /* the workspace is looked at, though it be empty */

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LABEL_SOURCE "sandbox-run.source"
+#define LABEL_SOURCE  "sandbox-run.source"  /* the hash of all that it comes from */
+#define LABEL_PROJECT "sandbox-run.project" /* the version of this project that built it */
 
 static const char *const sources[] = {
         "Dockerfile.python", "Dockerfile.javascript", "Dockerfile.shell",
@@ -142,7 +143,8 @@ static size_t read_context(void *context, char *buffer, size_t size)
 static char *build_path(const struct images *images, const char *language, const char *hash)
 {
         json_t *arguments = json_pack("{s:s}", "PACKAGES", images->has_packages ? "yes" : "no");
-        json_t *labels = json_pack("{s:s,s:s}", LABEL_SOURCE, hash, CONTAINER_LABEL_KIND, "image");
+        json_t *labels = json_pack("{s:s,s:s,s:s}", LABEL_SOURCE, hash, LABEL_PROJECT, SBX_VERSION,
+                                   CONTAINER_LABEL_KIND, "image");
         AUTO_STRBUF struct strbuf path = { 0 };
         char *texts[2], *words[2];
 

@@ -37,6 +37,7 @@ int docker_order_read(const char *text, struct docker_order *order, struct error
         order->processes = number_of(json, "processes");
         order->cpus_milli = number_of(json, "cpus_milli");
         order->cpu_us = number_of(json, "cpu_us");
+        order->usage_ms = number_of(json, "usage_ms");
         order->tools = json_object_get(json, "tools");
         order->runtimes = json_object_get(json, "runtimes");
         return 0;

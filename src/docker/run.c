@@ -237,6 +237,15 @@ static void hear_signal(struct docker_run *run)
                 run->is_told = true;
 }
 
+/* Milliseconds until there is something to do that nobody wakes us for; -1: nothing. */
+static int patience(const struct docker_run *run, uint64_t deadline, uint64_t now)
+{
+        uint64_t next = deadline && (!run->sample_ms || deadline < run->sample_ms) ? deadline
+                                                                                   : run->sample_ms;
+
+        return !next ? -1 : next > now ? (int)(next - now + 1) : 0;
+}
+
 /* Until the record is there: 0; -1 where it will not come. */
 static int pump(struct docker_run *run, struct inside_end *ret_end)
 {
@@ -254,13 +263,15 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
                 }
                 if (run->is_orphan || run->streams.is_broken || (deadline && now > deadline))
                         return -1;
+                if (run->sample_ms && now >= run->sample_ms)
+                        sampler_begin(run);
                 streams_fill(&run->streams, slots);
                 slots[STREAMS_SLOTS] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
                 slots[STREAMS_SLOTS + 1] =
                         (struct pollfd){ .fd = HELPER_SOCKET, .events = POLLRDHUP };
                 slots[STREAMS_SLOTS + 2] =
                         (struct pollfd){ .fd = run->socket, .events = POLLRDHUP };
-                if (poll(slots, STREAMS_SLOTS + 3, deadline ? (int)(deadline - now + 1) : -1) < 0 &&
+                if (poll(slots, STREAMS_SLOTS + 3, patience(run, deadline, now)) < 0 &&
                     errno != EINTR)
                         return -1;
                 streams_serve(&run->streams, slots);
@@ -278,9 +289,14 @@ static void run_program(struct docker_run *run)
 {
         struct inside_end end;
         struct error err = { 0 };
+        int r;
 
         outcome_report(run, REPORT_READY, NULL, 0);
-        if (pump(run, &end) < 0) {
+        if (run->order.usage_ms)
+                run->sample_ms = clock_now_ns() / 1000000 + run->order.usage_ms;
+        r = pump(run, &end);
+        sampler_end(run);
+        if (r < 0) {
                 outcome_lost(run);
                 return;
         }

@@ -37,6 +37,8 @@ struct docker_run {
         bool is_told; /* to end, by a signal or the supervisor's death */
         bool is_orphan;
         bool has_ended;     /* as a run should */
+        pid_t sampler;      /* tells what the program uses, beside us; or 0 */
+        uint64_t sample_ms; /* when it is started; 0: it is not */
         pid_t sweeper;      /* removes what others left, beside us; or 0 */
         char scratch[4200]; /* a folder of ours, for what comes back; "" while there is none */
         char secret[INSIDE_SECRET];
@@ -50,6 +52,12 @@ bool docker_run_take(struct docker_run *run, const int *fds, size_t count, uint6
 
 /* pool.c: tells that the container waits, and waits for the run that it is for. */
 int pool_wait(struct docker_run *run, struct error *err);
+
+/* sampler.c: what the container uses, as the engine counts it, told to the supervisor by a process
+ * beside this one, which asks again and again. It is begun when the program has run for one
+ * interval, so that a short run costs nothing. */
+void sampler_begin(struct docker_run *run);
+void sampler_end(struct docker_run *run);
 
 /* outcome.c */
 void outcome_report(struct docker_run *run, enum report_kind kind, const int *fds, int count);

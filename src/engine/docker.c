@@ -181,7 +181,7 @@ static char *order_text(const struct passage *passage, const struct step_order *
         else if (*verify)
                 strbuf_addf(&certs, "%s/.docker", home);
         json = json_pack(
-                "{s:s,s:s,s:b,s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:b,s:o,s:o,s:b}", "host",
+                "{s:s,s:s,s:b,s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:b,s:o,s:o,s:b,s:I}", "host",
                 setting("DOCKER_HOST", DEFAULT_HOST), "cert_path", certs.data ? certs.data : "",
                 "verify", *verify && !str_equal(verify, "0"), "timeout_ms",
                 (json_int_t)timeout_s() * 1000, "image", docker->image, "inside", docker->inside,
@@ -191,7 +191,8 @@ static char *order_text(const struct passage *passage, const struct step_order *
                 (json_int_t)order->limits->cpu_time_ms * 1000, "wants_files",
                 wants_files(passage, order), "tools", words_of(passage->language->candidates),
                 "runtimes", words_of(passage->language->runtime), "strict",
-                passage->policy.enforcement == ENFORCEMENT_STRICT);
+                passage->policy.enforcement == ENFORCEMENT_STRICT, "usage_ms",
+                (json_int_t)(passage_tells_usage(passage) ? passage->policy.interval_ms : 0));
         text = json ? json_dumps(json, JSON_COMPACT) : NULL;
         json_decref(json);
         return text;

@@ -27,8 +27,8 @@ bool docker_fits_pool(const struct plan *plan)
 /* The order without what is said to each program. Caller frees. */
 static char *order_of_kind(const char *order)
 {
-        static const char *const own[] = { "cpu_us", "language", "runtimes",
-                                           "strict", "tools",    "wants_files" };
+        static const char *const own[] = { "cpu_us", "language",    "runtimes", "strict",
+                                           "tools",  "wants_files", "usage_ms" };
         json_t *json = json_loads(order, 0, NULL);
         char *text;
 

@@ -138,6 +138,11 @@ static void hear_warning(void *context, const struct monitor_warning *warning)
         hand_out(passage, &event);
 }
 
+bool passage_tells_usage(const struct passage *passage)
+{
+        return passage->is_recorded || passage->order->event || passage->order->usage;
+}
+
 void passage_listen(struct passage *passage, const struct step_order *order,
                     struct monitor_order *watch)
 {
@@ -151,7 +156,7 @@ void passage_listen(struct passage *passage, const struct step_order *order,
         watch->interval_ms = policy->interval_ms;
         watch->owns_network = policy->network_mode != NETWORK_HOST;
         watch->wants_details = &passage->wants_details;
-        if (passage->is_recorded || passage->order->event || passage->order->usage)
+        if (passage_tells_usage(passage))
                 watch->listener.usage = hear_usage;
         if (!running)
                 return;

@@ -171,6 +171,8 @@ void limits_lay_over(struct limits *limits, const struct language_limits *given)
 /* events.c: what happens is told to whoever listens. */
 void passage_tell(const struct passage *passage, const char *kind, const char *text);
 void passage_tell_end(const struct passage *passage);
+/* Whether somebody hears, or may look, what a run uses while it goes on. */
+bool passage_tells_usage(const struct passage *passage);
 void passage_listen(struct passage *passage, const struct step_order *order,
                     struct monitor_order *watch);
 

@@ -112,6 +112,8 @@ static void hear_helper(struct watch *watch)
                         watch->told_ns = now;
                         watch->usage_ns = now + usage_interval(watch);
                 }
+                if (run->used.is_new)
+                        watch->sample_ns = watch->usage_ns = now; /* told as it comes */
                 if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
                         watch->ended_ns =
                                 run->has_exited ? sent_at(&run->exited, watch->ready_ns, now) : now;
@@ -394,8 +396,8 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
                              (order->setup_ms ? order->setup_ms : MONITOR_SETUP_MS) * ns_per_ms;
         if (order->listener.wait)
                 watch.wait_ns = clock_now_ns() + MONITOR_WAIT_MS * ns_per_ms;
-        watch.sums_memory = run->group.dir_fds[CGROUP_MEMORY] < 0;
-        watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0;
+        watch.sums_memory = run->group.dir_fds[CGROUP_MEMORY] < 0 && !order->is_elsewhere;
+        watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0 && !order->is_elsewhere;
         watch.stdin_done = order->stdin_fd < 0 && order->stdin_length == 0;
         loop(&watch);
         release_sigpipe(&before, was_pending);

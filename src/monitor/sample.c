@@ -15,6 +15,17 @@ static struct totals read_group(const struct watch *watch)
                                 (uint32_t)watch_less(processes, watch->run->own_processes) };
 }
 
+/* As it was told last. The CPU time has what making the container took, which is not the program's:
+ * the record at the end is without it. */
+static struct totals read_elsewhere(struct watch *watch)
+{
+        const struct run_used *used = &watch->run->used;
+
+        if (used->memory > watch->memory_peak)
+                watch->memory_peak = used->memory;
+        return (struct totals){ used->memory, used->cpu_us, used->processes };
+}
+
 /* The sooner the nearer the CPU limit is; often where this is what enforces memory. */
 static uint64_t next_sample(const struct watch *watch, uint64_t now)
 {
@@ -87,6 +98,8 @@ void sample_take(struct watch *watch, uint64_t now)
         if (totals.cpu_us > watch->cpu_us)
                 watch->cpu_us = totals.cpu_us;
         judge(watch, &totals);
+        if (watch->order->is_elsewhere) /* its limits are held there */
+                totals = read_elsewhere(watch);
         usage_look(watch, &totals, now);
         watch->sample_ns = next_sample(watch, now);
         if (watch->order->listener.usage && watch->usage_ns < watch->sample_ns)

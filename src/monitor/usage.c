@@ -90,12 +90,13 @@ static void tell(struct watch *watch, const struct totals *totals, uint64_t now)
 {
         const struct monitor_order *order = watch->order;
         uint64_t passed_us = (now - watch->told_ns) / 1000;
+        uint64_t cpu_us = order->is_elsewhere ? totals->cpu_us : watch->cpu_us;
         struct monitor_usage usage = {
                 .memory = totals->memory,
                 .memory_peak = watch->memory_peak,
-                .cpu_us = watch->cpu_us,
+                .cpu_us = cpu_us,
                 .cpu_milli =
-                        passed_us ? (watch->cpu_us - watch->told_cpu_us) * 1000 / passed_us : 0,
+                        passed_us ? watch_less(cpu_us, watch->told_cpu_us) * 1000 / passed_us : 0,
                 .disk = disk_used(watch),
                 .io_read = MONITOR_UNKNOWN,
                 .io_write = MONITOR_UNKNOWN,
@@ -104,12 +105,12 @@ static void tell(struct watch *watch, const struct totals *totals, uint64_t now)
                 .processes = totals->processes,
         };
 
-        if (order->wants_details && *order->wants_details) {
+        if (order->wants_details && *order->wants_details && !order->is_elsewhere) {
                 read_io(watch, &usage);
                 read_network(watch, &usage);
         }
         watch->told_ns = now;
-        watch->told_cpu_us = watch->cpu_us;
+        watch->told_cpu_us = cpu_us;
         if (!order->listener.usage(order->listener.context, &usage)) {
                 watch->cancelled = true;
                 watch_end(watch, OUTCOME_CANCELLED, false);
@@ -129,9 +130,11 @@ void usage_look(struct watch *watch, const struct totals *totals, uint64_t now)
                 warn(watch, MONITOR_PROCESSES, totals->processes);
                 warn(watch, MONITOR_DISK, disk_used(watch));
         }
-        if (!order->listener.usage || now < watch->usage_ns || order->is_elsewhere)
-                return; /* nobody to tell, not yet, or nothing to be seen from here */
+        if (!order->listener.usage || now < watch->usage_ns ||
+            (order->is_elsewhere && !watch->run->used.is_new))
+                return; /* nobody to tell, not yet, or nothing new was heard from elsewhere */
         tell(watch, totals, now);
+        watch->run->used.is_new = false;
         watch->usage_ns += interval * ns_per_ms;
         if (watch->usage_ns <= now) /* we were held up: samples do not pile up */
                 watch->usage_ns = now + interval * ns_per_ms;

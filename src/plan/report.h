@@ -132,6 +132,7 @@ enum report_kind {
         REPORT_GONE,   /* every process of the run is dead */
         REPORT_NESTED, /* the nest is ready for a run */
         REPORT_WAITING, /* the guest, confined, waits for its program */
+        REPORT_USAGE,   /* of a run in a container engine: `counted` and `memory_peak` are of now */
 };
 
 enum {
@@ -142,7 +143,8 @@ enum {
         REPORT_NAMESPACES = 7 /* NAMESPACE_COUNT */
 };
 
-/* What was counted where the supervisor cannot look itself. */
+/* What was counted where the supervisor cannot look itself; of REPORT_USAGE the processes are those
+ * of now. */
 struct report_counted {
         uint32_t is_known;
         uint32_t disk_is_full;

@@ -241,6 +241,24 @@ def test_output_comes_while_the_program_runs(engine, root):
         assert process.wait() == 0
 
 
+def test_what_it_uses_is_told_while_it_runs(engine, root):
+    """The program goes on until a sample was heard: how often an engine looks is its own matter."""
+    code = "data = bytearray(32 << 20); print(1, flush=True); input()"
+    with root.start("run", *BACKEND, "-l", "python", "-o", "jsonl", "--stdin", "-", "-c", code, env=engine.env,
+                    stdin=subprocess.PIPE) as process:
+        events = []
+        while not any(event["event"] == "usage" and event["memory"] > 32 << 20 for event in events):
+            events.append(json.loads(process.stdout.readline()))
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        last = json.loads(process.stdout.read().splitlines()[-1])["result"]
+        assert process.wait() == 0
+    told = events[-1]
+    assert 0 < told["cpu_time"] and told["processes"] == 1 and told["memory_peak"] >= told["memory"], told
+    assert told["disk"] is told["io_read"] is told["network_in"] is None, told
+    assert last["status"] == "ok" and last["memory_used"] >= told["memory"], last
+
+
 def test_much_output_arrives_whole(engine, root):
     code = "import sys, hashlib\ndata = bytes(range(256)) * 4096 * 8\nsys.stdout.buffer.write(data)\nsys.stdout.flush()"
     outcome = root.run(*BACKEND, "-l", "python", "--output-limit", "64M", "-c", code, env=engine.env)
@@ -454,6 +472,9 @@ def test_images_are_built_listed_used_and_pruned(engine, root):
     assert "Step" in built.error or "STEP" in built.error, built
     listed = root.call("images", "list", env=engine.env).stdout.decode()
     assert name in listed and "sandbox-run/shell:latest" in listed
+    labels = engine.call("GET", f"/v1.41/images/{name}/json")["Config"]["Labels"]
+    version = root.call("--version").stdout.decode().split()[-1]
+    assert (labels["sandbox-run.source"], labels["sandbox-run.project"]) == (name.rsplit(":", 1)[1], version), labels
     result = run(root, engine, "-l", "shell", "-c", "echo hello", env={"DOCKER_IMAGE": name.removeprefix("docker.io/")})
     assert result["stdout"] == "hello\n", result
     again = root.call("images", "build", "--base", "sandbox-run/test:latest", "--no-packages", "shell", env=engine.env,

@@ -22,6 +22,7 @@ ELSEWHERE = {
     "disk_bomb": "workspace, /tmp and /dev/shm are limited each",
     "hard_links": "the image has no /etc/passwd",
     "identity_leak": "the image has no /etc/passwd, and the user is another",
+    **dict.fromkeys(("java_runtime", "node_runtime"), "the image has no such runtime"),
     "kernel_files": "an engine mounts /sys",
     "proc_other_processes": "an engine's mounts name its folders",
     "proc_sys_writes": "there is no user namespace, so the map opens, though nothing can be written",

@@ -57,7 +57,9 @@ def run(keeper, engine, code, *words):
 
 
 def running(engine):
-    return [one["Id"] for one in engine.call("GET", "/v1.41/containers/json")]
+    """Those whose helper lives: an engine takes a moment to end the container of a run that is over."""
+    return [one["Id"] for one in engine.call("GET", "/v1.41/containers/json")
+            if os.path.exists(f"/proc/{one['Labels']['sandbox-run.owner'].split('.')[0]}")]
 
 
 def wait_for_one(engine, beside=()):
@@ -144,7 +146,8 @@ def test_the_bench_compares_it_with_the_engines_own_command(docker, program):
         pytest.skip("the command docker is not installed")
     outcome = program.call("bench", "--only", "docker,docker-backend,docker-warm", "--runs", "1", "--json", env=docker.env, timeout=300)
     rows = {row["name"]: row for row in json.loads(outcome.stdout)["rows"]}
-    for name in ("docker", "docker-backend", "docker-warm"):
-        assert rows[name]["median"] > 0, rows[name]
+    # Debian's command docker cannot attach to what Podman makes.
+    for name in ("docker-backend", "docker-warm", *(["docker"] if docker.name == "docker" else [])):
+        assert rows[name].get("median", 0) > 0, outcome
     assert not [one for one in docker.call("GET", "/v1.41/images/json") if "sandbox-bench:latest" in (one["RepoTags"] or [])]
     wait_until(lambda: not docker.containers() and not docker.volumes(), 60, "nothing is left")
