@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := all
 .PHONY: all help test test-unit test-integration test-languages test-escape test-vm test-asan test-fresh test-python wheel lint format \
-        fuzz soak bench bench-check install clean wasm test-wasm test-docker
+        fuzz soak soak-once bench bench-check install clean wasm test-wasm test-docker
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -76,6 +76,10 @@ soak: test-tools wasm ## slow tests: kill -9 of the supervisor at random moments
 	@tools/soak
 	@tools/soak-warm
 	@tools/soak-warm 10000 wasm
+
+soak-once: test-tools ## some hundred runs each of interpreters that wait for one run: JavaScript and Java
+	@tools/soak-warm 400 container javascript
+	@tools/soak-warm 200 container java
 
 bench: all ## the overhead on this machine, beside other sandboxes
 	@tools/bootstrap bench || true
