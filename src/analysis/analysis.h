@@ -223,6 +223,11 @@ static inline enum role unit_role(const struct unit *unit, TSNode node)
         /* The symbol of an error is beyond all others. */
         return symbol < unit->symbol_count ? (enum role)unit->roles[symbol] : ROLE_NONE;
 }
+/* Whether a name in the field is given to something; the left of two operands is used. */
+static inline bool unit_is_naming(const struct unit *unit, enum role around, TSFieldId field)
+{
+        return unit->naming[field] && around != ROLE_CONCAT;
+}
 /* Named children; a null node has none. */
 static inline uint32_t node_count(TSNode node)
 {

@@ -95,6 +95,7 @@ static const struct grammar_role roles[] = {
         { "concatenated_string", ROLE_STRINGS, { NULL } },
         { "interpolation", ROLE_INTERPOLATION, { NULL } },
         { "binary_operator", ROLE_CONCAT, { "left", "right", "operator" } },
+        { "boolean_operator", ROLE_CONCAT, { "left", "right", "operator" } },
         { "parenthesized_expression", ROLE_WRAP, { NULL } },
         { "await", ROLE_WRAP, { NULL } },
         { "list", ROLE_LIST, { NULL } },

@@ -161,6 +161,20 @@ struct value value_join(struct analysis *analysis, const struct unit *unit, TSNo
         return all;
 }
 
+/* One of two operands: what has a name rather than what is computed. */
+static struct value chosen_value(struct analysis *analysis, const struct unit *unit, TSNode node,
+                                 bool may_be_left)
+{
+        struct value value = unknown;
+
+        if (may_be_left)
+                value = value_of(analysis, unit, unit_field(unit, node, 0));
+        if (value.kind != VALUE_NAME && value.kind != VALUE_TEXT)
+                value = value_of(analysis, unit, unit_field(unit, node, 1));
+        value.guess = true;
+        return value;
+}
+
 /* A chain of "a" + "b" + ... leans to the left: unrolled, as it may be long. */
 static struct value concat_value(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
@@ -171,6 +185,12 @@ static struct value concat_value(struct analysis *analysis, const struct unit *u
         if (!ts_node_is_null(operator)) {
                 const char *text = unit_text(unit, operator, & length);
 
+                if (length == 2 && (memcmp(text, "||", 2) == 0 || memcmp(text, "??", 2) == 0 ||
+                                    memcmp(text, "or", 2) == 0))
+                        return chosen_value(analysis, unit, node, true);
+                if ((length == 2 && memcmp(text, "&&", 2) == 0) ||
+                    (length == 3 && memcmp(text, "and", 3) == 0))
+                        return chosen_value(analysis, unit, node, false);
                 if (length != 1 || (text[0] != '+' && text[0] != '.'))
                         return unknown;
         }

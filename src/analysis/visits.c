@@ -51,7 +51,7 @@ static bool is_visited(const struct unit *unit, enum role role, enum role around
         case ROLE_WORD:
                 return false;
         case ROLE_IDENTIFIER: /* a name that is not used, but given */
-                return around != ROLE_PARAMETERS && !unit->naming[field];
+                return around != ROLE_PARAMETERS && !unit_is_naming(unit, around, field);
         default:
                 return true;
         }

@@ -338,7 +338,8 @@ static void enter_name(struct walk *walk, TSNode node)
         const struct visit *visit = walk->visit;
 
         if (analysis->learning || visit->around == ROLE_PARAMETERS ||
-            walk->unit->naming[visit->field] || is_harmless(walk, node))
+            unit_is_naming(walk->unit, (enum role)visit->around, visit->field) ||
+            is_harmless(walk, node))
                 return;
         for (unsigned pick = 0; pick < ALTERNATIVES_MAX; pick++) {
                 struct value value;
