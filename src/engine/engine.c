@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COMPILED_BYTES = 512 << 20, ENGINE_RUNS = 256 };
@@ -202,12 +203,16 @@ static void start_early(struct engine *engine)
 
 int engine_init(struct engine *engine, const struct engine_options *options, struct error *err)
 {
+        pthread_condattr_t by_clock;
         int r;
 
         *engine = (struct engine){ .max_runs = options->max_runs ? options->max_runs : ENGINE_RUNS,
                                    .history = { .dir = -1 } };
         (void)pthread_mutex_init(&engine->lock, NULL); /* cannot fail with default attributes */
-        (void)pthread_cond_init(&engine->freed, NULL);
+        (void)pthread_condattr_init(&by_clock); /* nor can these, with a clock that is there */
+        (void)pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
+        (void)pthread_cond_init(&engine->freed, &by_clock);
+        (void)pthread_condattr_destroy(&by_clock);
         engine->keeper_fd = -1;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 engine->site.parent_fds[i] = -1;

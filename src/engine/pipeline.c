@@ -6,7 +6,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
+#include <poll.h>
 #include <string.h>
+#include <time.h>
 
 static const struct {
         const char *name;
@@ -68,14 +70,44 @@ static void passage_done(struct passage *passage)
         templating_end(&passage->templating);
 }
 
-static void enter(struct engine *engine)
+static bool is_cancelled(const struct engine_order *order)
 {
+        struct pollfd cancel = { .fd = order->cancel_fd, .events = POLLIN };
+
+        return poll(&cancel, 1, 0) > 0;
+}
+
+/* Until a place may be free; the caller is asked now and then. The engine's lock is held. */
+static void wait_for_place(struct engine *engine, const struct engine_order *order)
+{
+        struct timespec until = { 0 };
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += ENGINE_WAIT_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        (void)pthread_cond_timedwait(&engine->freed, &engine->lock, &until);
+        if (!order->wait)
+                return;
+        (void)pthread_mutex_unlock(&engine->lock);
+        order->wait(order->log_context);
         (void)pthread_mutex_lock(&engine->lock);
-        while (engine->running >= engine->max_runs)
-                (void)pthread_cond_wait(&engine->freed, &engine->lock);
-        engine->running++;
+}
+
+/* False where the run was cancelled before there was a place for it. */
+static bool enter(struct engine *engine, const struct engine_order *order)
+{
+        bool has_place = true;
+
+        (void)pthread_mutex_lock(&engine->lock);
+        while (has_place && engine->running >= engine->max_runs) {
+                wait_for_place(engine, order);
+                has_place = !is_cancelled(order);
+        }
+        engine->running += has_place;
         (void)fd_open_standard(NULL); /* a caller may have closed them since */
         (void)pthread_mutex_unlock(&engine->lock);
+        return has_place;
 }
 
 static void leave(struct engine *engine)
@@ -93,13 +125,20 @@ static bool did_begin(const struct passage *passage, int r)
         return r == 0 && outcome != OUTCOME_REFUSED && outcome != OUTCOME_BLOCKED;
 }
 
+/* It never had a place: what it is, and what it may do, is all that is told of it. */
+static void call_off(struct passage *passage)
+{
+        passage->result->run.outcome = OUTCOME_CANCELLED;
+        passage->result->run.exit_code = -1;
+}
+
 /* Goes through the stages up to, not including, `end`. */
 static int go(struct passage *passage, size_t end, struct error *err)
 {
+        bool has_place = enter(passage->engine, passage->order);
         int r = 0;
 
         passage->result->warm = "none";
-        enter(passage->engine);
         for (size_t i = 0; i < end && r == 0; i++) {
                 r = pipeline[i].go(passage, err);
                 if (i == 0 && r == 0)
@@ -108,6 +147,10 @@ static int go(struct passage *passage, size_t end, struct error *err)
                         break; /* the program could not be compiled */
                 if (i == STAGE_POLICY && r == 0 && end == ARRAY_SIZE(pipeline))
                         record_begin(passage);
+                if (i == STAGE_POLICY && r == 0 && !has_place) {
+                        call_off(passage);
+                        break;
+                }
         }
         if (r == 0)
                 r = passage_analysed(passage, err);
@@ -117,14 +160,15 @@ static int go(struct passage *passage, size_t end, struct error *err)
                 message_compose(passage);
         else
                 r = settle(passage, r, err);
-        if (!did_begin(passage, r))
+        if (!has_place || !did_begin(passage, r))
                 passage_forget_workspace(passage);
         running_close(&passage->running);
         deps_tell(passage);
         if (r == 0 && end == ARRAY_SIZE(pipeline))
                 record_end(passage);
         step_end(passage); /* before anybody hears that it is over */
-        leave(passage->engine);
+        if (has_place)
+                leave(passage->engine);
         if (r == 0)
                 passage_tell_end(passage);
         return r;

@@ -296,6 +296,39 @@ int main(int argc, char **argv)
 """
 
 
+QUEUED = r"""
+#include <sandbox.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+        sbx_error *err = NULL;
+        sbx_engine_options options = { .size = sizeof(options), .init_path = argc > 1 ? argv[1] : NULL, .max_runs = 1 };
+        sbx_engine *engine = sbx_engine_new(&options, &err);
+        sbx_request *requests[] = { sbx_request_new("shell", "sleep 20"), sbx_request_new("shell", "echo ran") };
+        sbx_execution *executions[2];
+        sbx_usage_sample usage = { .size = sizeof(usage) };
+        executions[0] = sbx_start(engine, requests[0], &err);
+        while (usage.processes == 0 && sbx_usage(executions[0], &usage, &err) == 0) usleep(10000);
+        executions[1] = sbx_start(engine, requests[1], &err);
+        for (int i = 1; i >= 0; i--) {
+                sbx_cancel(executions[i]);
+                sbx_result *result = sbx_wait(executions[i], &err);
+                printf("%s %d ", sbx_result_status(result), (int)sbx_result_stdout(result, NULL)[0]);
+                sbx_result_free(result);
+                sbx_request_free(requests[i]);
+        }
+        sbx_engine_free(engine);
+}
+"""
+
+
+def test_one_who_waits_for_a_place_can_be_cancelled(sandbox, place, no_leftovers):
+    """The one place is another's, which still has it when the one who waited has gone."""
+    done = compile_and_run(sandbox, place, QUEUED)
+    assert done.stdout == "cancelled 0 cancelled 0 ", done
+
+
 def test_one_who_waits_is_asked_now_and_then_and_may_cancel(sandbox, place):
     done = compile_and_run(sandbox, place, WAITS)
     assert done.stdout == "cancelled 1\n", done
