@@ -166,11 +166,13 @@ int read_deny(struct reader *reader, const struct policy_key *key)
 
 static int read_variable(struct reader *reader, const char *name, yaml_mark_t mark)
 {
+        char key[POLICY_KEY_MAX + sizeof("env.")];
         int r;
 
         if (policy_env_find(&reader->values->env, name, strlen(name)) < reader->values->env.count)
                 return read_fail_twice(reader, mark, "env.", name);
-        r = reader_expect_scalar(reader, "env", "a mapping of names to texts");
+        (void)snprintf(key, sizeof(key), "env.%s", name);
+        r = reader_expect_scalar(reader, key, "a text");
         if (r < 0)
                 return r;
         return reader_wrap(reader, mark, "env",
