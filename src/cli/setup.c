@@ -32,13 +32,21 @@ enum setup_use setup_use_of_run(const struct options *options)
         return str_equal(backend, "docker") ? SETUP_RUN_ELSEWHERE : SETUP_RUN;
 }
 
+/* Of use to tests and measurements: a run waits until it can start warm. */
+static unsigned warm_slots(void)
+{
+        const char *waits = getenv("SANDBOX_WARM_WAIT");
+
+        return waits && *waits && !str_equal(waits, "0") ? 1 : 0;
+}
+
 int setup_engine(const char *languages_dir, enum setup_use use, sbx_engine **ret_engine,
                  struct error *err)
 {
         sbx_engine_options options = { .size = sizeof(options),
                                        .languages_dir = languages_dir,
                                        .early_start = use == SETUP_RUN,
-                                       .warm_slots = getenv("SANDBOX_WARM_WAIT") ? 1 : 0,
+                                       .warm_slots = warm_slots(),
                                        .warm_waits = true };
         AUTO_FREE char *keeper = use == SETUP_NO_RUN ? NULL : setup_keeper_path();
         sbx_error *failure = NULL;

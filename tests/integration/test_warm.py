@@ -42,6 +42,11 @@ def test_no_warm_starts_the_language_itself(keeper):
     assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "none")
 
 
+@pytest.mark.parametrize("value", ["0", ""])
+def test_a_run_that_is_not_to_wait_starts_the_language_itself(sandbox, value):
+    assert sandbox.python("1", env={"SANDBOX_WARM_WAIT": value})["metrics"]["warm"] == "none"
+
+
 PROGRAMS = {
     "hello": "print('hello')",
     "stderr": "import sys; print('to stderr', file=sys.stderr)",
