@@ -70,26 +70,31 @@ static void add_shares(struct memory *memory, int proc, long pid)
 }
 
 /* The shares of mappings whose files are counted as files already. What was copied from them when
- * it was written is the process's own. */
-static uint64_t counted_twice(int proc, long pid, const struct held *held, size_t *lines)
+ * it was written is the process's own. False where the process has ended meanwhile: it has nothing
+ * any more. */
+static bool counted_twice(int proc, long pid, const struct held *held, size_t *lines,
+                          uint64_t *ret_bytes)
 {
         char path[32], line[LINE_MAX_BYTES];
-        uint64_t all = 0, share = 0;
-        bool is_counted = false;
+        bool is_counted = false, has_lines = *lines >= SMAPS_LINES_MAX;
+        uint64_t share = 0;
         int fd;
         FILE *smaps;
 
+        *ret_bytes = 0;
         (void)snprintf(path, sizeof(path), "%ld/smaps", pid);
         fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
         smaps = fd >= 0 ? fdopen(fd, "re") : NULL;
         if (!smaps) {
+                has_lines = fd >= 0 || (errno != ESRCH && errno != ENOENT);
                 fd_close(fd);
-                return 0;
+                return has_lines;
         }
         while (++*lines < SMAPS_LINES_MAX && fgets(line, sizeof(line), smaps)) {
                 unsigned high, low;
                 unsigned long long inode;
 
+                has_lines = true;
                 if (sscanf(line, "%*x-%*x %*4s %*x %x:%x %llu", &high, &low, &inode) == 3) {
                         is_counted = inode != 0 && held_has(held, makedev(high, low), inode);
                 } else if (is_counted && strncmp(line, "Pss:", 4) == 0) {
@@ -97,25 +102,29 @@ static uint64_t counted_twice(int proc, long pid, const struct held *held, size_
                 } else if (is_counted && strncmp(line, "Anonymous:", 10) == 0) {
                         uint64_t copied = bytes_of(line, "Anonymous:");
 
-                        all += share > copied ? share - copied : 0;
+                        *ret_bytes += share > copied ? share - copied : 0;
                 }
         }
         (void)fclose(smaps);
-        return all;
+        return has_lines;
 }
 
 struct memory memory_exact(int proc, const long *pids, size_t count, const struct held *held)
 {
-        struct memory memory = { 0 };
-        uint64_t twice = 0;
+        struct memory all = { 0 };
         size_t lines = 0;
 
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+                struct memory memory = { 0 };
+                uint64_t twice = 0;
+
                 add_shares(&memory, proc, pids[i]);
-        for (size_t i = 0; memory.shared > 0 && i < count; i++)
-                twice += counted_twice(proc, pids[i], held, &lines);
-        memory.shared = watch_less(memory.shared, twice);
-        return memory;
+                if (memory.shared > 0 && !counted_twice(proc, pids[i], held, &lines, &twice))
+                        continue;
+                all.own += memory.own;
+                all.shared += watch_less(memory.shared, twice);
+        }
+        return all;
 }
 
 uint64_t memory_shared_by_all(void)
