@@ -26,12 +26,13 @@ static const struct {
 
 enum { STAGE_POLICY = 1 };
 
-/* A refusal or a failure of ours becomes a result; whatever else is wrong is the caller's error. */
+/* A refusal or a failure of ours becomes a result; whatever else is wrong is the caller's error. So
+ * is output that could not be delivered, but its program ran, and that is recorded. */
 static int settle(struct passage *passage, int r, const struct error *err)
 {
         struct result *result = passage->result;
 
-        if (r != SBX_EREFUSED && r != SBX_ESYSTEM)
+        if (r != SBX_EREFUSED && r != SBX_ESYSTEM && r != SBX_EOUTPUT)
                 return r;
         result->run.outcome = r == SBX_EREFUSED ? OUTCOME_REFUSED : OUTCOME_INTERNAL_ERROR;
         result->run.exit_code = -1;
@@ -41,7 +42,7 @@ static int settle(struct passage *passage, int r, const struct error *err)
                 mem_free(result->hint);
                 result->hint = mem_strdup(err->hint);
         }
-        return 0;
+        return r == SBX_EOUTPUT ? r : 0;
 }
 
 static void passage_done(struct passage *passage)
@@ -118,11 +119,11 @@ static void leave(struct engine *engine)
         (void)pthread_mutex_unlock(&engine->lock);
 }
 
-static bool did_begin(const struct passage *passage, int r)
+static bool did_begin(const struct passage *passage, bool has_result)
 {
         enum outcome outcome = passage->result->run.outcome;
 
-        return r == 0 && outcome != OUTCOME_REFUSED && outcome != OUTCOME_BLOCKED;
+        return has_result && outcome != OUTCOME_REFUSED && outcome != OUTCOME_BLOCKED;
 }
 
 /* It never had a place: what it is, and what it may do, is all that is told of it. */
@@ -135,7 +136,7 @@ static void call_off(struct passage *passage)
 /* Goes through the stages up to, not including, `end`. */
 static int go(struct passage *passage, size_t end, struct error *err)
 {
-        bool has_place = enter(passage->engine, passage->order);
+        bool has_place = enter(passage->engine, passage->order), has_result;
         int r = 0;
 
         passage->result->warm = "none";
@@ -160,16 +161,17 @@ static int go(struct passage *passage, size_t end, struct error *err)
                 message_compose(passage);
         else
                 r = settle(passage, r, err);
-        if (!has_place || !did_begin(passage, r))
+        has_result = r == 0 || r == SBX_EOUTPUT;
+        if (!has_place || !did_begin(passage, has_result))
                 passage_forget_workspace(passage);
         running_close(&passage->running);
         deps_tell(passage);
-        if (r == 0 && end == ARRAY_SIZE(pipeline))
+        if (has_result && end == ARRAY_SIZE(pipeline))
                 record_end(passage);
         step_end(passage); /* before anybody hears that it is over */
         if (has_place)
                 leave(passage->engine);
-        if (r == 0)
+        if (has_result)
                 passage_tell_end(passage);
         return r;
 }

@@ -248,6 +248,17 @@ static int tell(struct passage *passage, const struct step_order *order, const s
         return r;
 }
 
+/* Output that nobody takes is the caller's error; what else there is to tell is told. */
+static int tell_watched(struct passage *passage, const struct step_order *order,
+                        const struct plan *plan, struct run *run, int r, struct error *err)
+{
+        struct error other = { 0 };
+
+        if (r == SBX_EOUTPUT)
+                (void)tell(passage, order, plan, run, &other);
+        return r < 0 ? r : tell(passage, order, plan, run, err);
+}
+
 /* Of a program that was never executed: a part of ours refused, died, or does not answer. */
 static bool is_our_failure(enum outcome outcome)
 {
@@ -267,7 +278,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         if (attempt_in_nest(passage, attempt, draft, err)) {
                 r = monitor_watch(&attempt->run, &watch, order->outcome, passage->result, err);
                 if (attempt->run.is_ready || !is_our_failure(order->outcome->outcome))
-                        return r < 0 ? r : tell(passage, order, plan, &attempt->run, err);
+                        return tell_watched(passage, order, plan, &attempt->run, r, err);
                 /* A nest that does not do its part is thrown away, and the run goes without one. */
                 attempt_end(passage, attempt);
                 order_monitor(passage, order, plan, &watch);
@@ -279,7 +290,7 @@ static int start_and_watch(struct passage *passage, const struct step_order *ord
         if (r == 0)
                 r = monitor_watch(&attempt->run, &watch, order->outcome, passage->result, err);
         agent_free(watch.network);
-        return r < 0 ? r : tell(passage, order, plan, &attempt->run, err);
+        return tell_watched(passage, order, plan, &attempt->run, r, err);
 }
 
 /* Who starts the step. */

@@ -44,6 +44,15 @@ def test_a_run_leaves_one_record_of_itself(run, state, sandbox):
     assert {name: by for name, by in record["protections"].items() if by} == enforced
 
 
+def test_a_run_whose_output_nobody_takes_is_recorded(sandbox, state):
+    with open("/dev/full", "wb") as full:
+        outcome = sandbox.run("-l", "shell", "-c", "echo hi", stdout=full, env={"SANDBOX_STATE_DIR": str(state)})
+    assert outcome.exit_code == 125
+    record, = journal.records(state)
+    assert record["status"] == "internal_error" and "No space left" in record["message"]
+    assert record["protections"]
+
+
 def test_the_record_has_the_hash_of_the_code(run, state):
     run("echo hello")
     digest = subprocess.run(["sha256sum"], input=b"echo hello", capture_output=True, check=True).stdout[:64].decode()
