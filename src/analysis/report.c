@@ -10,7 +10,18 @@
 static const char *const kind_names[RULE_LISTS + 1] = { "import", "function", "command", "pattern",
                                                         "code" };
 
-/* Bytes that are no UTF-8, and control characters, become U+FFFD: a report can be printed. */
+/* How many blanks, of any kind, a text begins with. */
+static size_t count_blanks(const char *text, size_t length)
+{
+        size_t n = 0;
+
+        while (n < length && strchr(" \t\r\n", text[n]) && text[n])
+                n++;
+        return n;
+}
+
+/* Bytes that are no UTF-8, and control characters, become U+FFFD: a report can be printed. Source
+ * of several lines becomes one. */
 json_t *report_string(const char *text, size_t length, size_t max)
 {
         static const char replacement[] = "\xef\xbf\xbd";
@@ -25,6 +36,11 @@ json_t *report_string(const char *text, size_t length, size_t max)
                                (first >= 0x20 || first == '\t') && first != 0x7f &&
                                !(first == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
 
+                if (first == '\n' || first == '\r') {
+                        strbuf_add(&out, " ", 1);
+                        i += count_blanks(text + i, length - i);
+                        continue;
+                }
                 if (!is_good && count > 1 && length - i < count && length == max)
                         break; /* cut in the middle of a character */
                 strbuf_add(&out, is_good ? text + i : replacement, is_good ? count : 3);

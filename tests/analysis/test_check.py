@@ -157,6 +157,11 @@ def test_further_rules_are_used(sandbox, rules):
         [("own.while", "critical", 1), ("own.print", "medium", 2)]
 
 
+def test_a_finding_of_several_lines_is_told_in_one(sandbox, rules):
+    outcome = sandbox.call("check", "-l", "python", "--json", "--rules", rules(), "-c", "while 1:\n    print(2)")
+    assert "while 1: print(2)" in {finding["what"] for finding in outcome.json["findings"]}
+
+
 def test_further_rules_block(sandbox, rules):
     folder = rules()
     blocked = sandbox.run_json("-l", "python", "--check", "block", "--rules", folder, "-c", "while 1: break")
