@@ -60,12 +60,13 @@ static int unknown_option(const struct option *table, const char *word, struct e
         return r;
 }
 
-/* The hint: how it is written. */
-static int misused(const struct option *option, const char *why, struct error *err)
+/* The hint: how it is written, and, where that was wrong, how often. */
+static int misused(const struct option *option, const char *why, const char *how_often,
+                   struct error *err)
 {
         (void)error_set(err, SBX_EINVAL, "option '--%s': %s", option->name, why);
         error_hint(err, "write '--%s%s%s'%s", option->name, option->argument ? " " : "",
-                   option->argument ? option->argument : "", option->repeatable ? "" : " once");
+                   option->argument ? option->argument : "", how_often);
         return SBX_EINVAL;
 }
 
@@ -73,9 +74,9 @@ static int add_use(struct options *options, const struct option *option, const c
                    struct error *err)
 {
         if (value && !*value && !option->allow_empty)
-                return misused(option, "the value is empty", err);
+                return misused(option, "the value is empty", "", err);
         if (!option->repeatable && options_given(options, option->name))
-                return misused(option, "given twice", err);
+                return misused(option, "given twice", " once", err);
         if (MEM_GROW(options->uses, options->use_count, options->use_capacity) < 0)
                 return error_set_nomem(err);
         options->uses[options->use_count++] = (struct option_use){ option, value };
@@ -96,14 +97,14 @@ static int take_use(struct options *options, const struct option *option, const 
 {
         if (!option->argument) {
                 if (attached)
-                        return misused(option, "takes no value", err);
+                        return misused(option, "takes no value", "", err);
                 return add_use(options, option, NULL, err);
         }
         if (attached)
                 return add_use(options, option, attached, err);
         /* "--" after an option that wants a value is a forgotten value, never the value. */
         if (cursor->at >= cursor->argc || strcmp(cursor->argv[cursor->at], "--") == 0)
-                return misused(option, "needs a value", err);
+                return misused(option, "needs a value", "", err);
         return add_use(options, option, cursor->argv[cursor->at++], err);
 }
 
