@@ -56,7 +56,7 @@ int answer_refuse_error(struct answer *answer, sbx_error *err)
 
 int answer_value(struct answer *answer, json_t *value)
 {
-        char *text = json_dumps(value, JSON_INDENT(2));
+        char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 
         answer->structured = value;
         if (!text)
