@@ -177,7 +177,7 @@ def test_no_field_is_left_out(sandbox):
     ("version = 1\nbackend = []\n", 2, 11, "backend: the list is empty"),
     ("version = 1\nversion = 1\n", 2, None, "not TOML: "),
     ("version = 1\n[limits]\n[limits]\n", 3, None, "not TOML: "),
-    ("version = 1\n[env]\nA = ['x']\n", 3, 5, "env: must be a mapping of names to texts, not a list"),
+    ("version = 1\n[env]\nA = ['x']\n", 3, 5, "env.A: must be a text, not a list"),
     ("version = 1\n[env]\n'1' = 'x'\n", 3, 1, "env: bad variable name '1'"),
     ("version = 1\n[env]\nA = \"x\\u0000\"\n", 3, 5, "the text holds a NUL byte"),
     ("version = 1\n[[filesystem.mounts]]\nsource = '/tmp'\n", 2, 1, "a mount needs source and target"),
