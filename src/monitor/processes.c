@@ -17,7 +17,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-enum { PIDS_MAX = 4096, TMPFS = 0x01021994 };
+enum { PIDS_MAX = 4096, EXACT_LOOKS = 3, TMPFS = 0x01021994 };
 
 /* What is known of one process from the last look: its own CPU time goes into the total when it is
  * gone, because a child that nobody waited for is in nobody's account. */
@@ -234,8 +234,10 @@ static bool is_keeper(const struct run *run, long pid)
 }
 
 /* The sum over processes that are not ours. Exact is dearer: only asked for when the plain sum is
- * over the limit. Where something is held that cannot be seen, and not for a moment only, all that
- * the machine's shared memory grew by counts: who closes himself to us cannot ask to be told apart.
+ * over the limit; and again when it is, for a process that lets go of a file while it is looked at
+ * is seen with it and without it. Where something is held that cannot be seen, and not for a moment
+ * only, all that the machine's shared memory grew by counts: who closes himself to us cannot ask to
+ * be told apart.
  */
 static uint64_t sum_memory(struct watch *watch, int proc, const long *pids, size_t count)
 {
@@ -253,7 +255,9 @@ static uint64_t sum_memory(struct watch *watch, int proc, const long *pids, size
         if (watch->memory_unseen >= MONITOR_UNSEEN_LOOKS)
                 unseen = watch_less(memory_shared_by_all(), watch->shared_before + files);
         memory = memory_plain(proc, pids, count);
-        if (files + memory.own + memory.shared > watch->order->memory_bytes)
+        for (int look = 0;
+             look < EXACT_LOOKS && files + memory.own + memory.shared > watch->order->memory_bytes;
+             look++)
                 memory = memory_exact(proc, pids, count, held);
         return files + memory.own + (memory.shared > unseen ? memory.shared : unseen);
 }
