@@ -2,6 +2,12 @@
 ((gnu_asm_expression) @code
  (#set! rule "c.assembly"))
 
+; int main[] = { ... };
+; if: main
+((array_declarator declarator: (identifier) @code)
+ (#eq? @code "main")
+ (#set! rule "c.assembly"))
+
 ; while (1) fork();   for (;;) fork();
 ; if: fork
 ((while_statement

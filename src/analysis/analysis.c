@@ -31,6 +31,11 @@ static void analyse(struct analysis *analysis, const struct analysis_rules *rule
                 analysis->source = text_translated(analysis, analysis->source, &length);
                 analysis->length = (uint32_t)length;
         }
+        if (analysis->grammar == &grammar_c || analysis->grammar == &grammar_cpp) {
+                analysis->source = text_spliced(analysis, analysis->source, analysis->length);
+                analysis->source = lexis_mended(analysis, analysis->source, analysis->length,
+                                                analysis->grammar == &grammar_cpp);
+        }
         find_lines(analysis);
         query_prepare(analysis);
         unit_parse(analysis, analysis->grammar, analysis->source, analysis->length, &unit);

@@ -269,6 +269,14 @@ struct value value_join(struct analysis *analysis, const struct unit *unit, TSNo
 bool value_is_sum(const struct unit *unit, TSNode node);
 /* The name of an identifier node, normal. */
 struct value value_identifier(struct analysis *analysis, const struct unit *unit, TSNode node);
+/* maker.c: a function of the program's own; whether its member is the one that makes functions of
+ * text, or its prototype. */
+struct value maker_function(const struct unit *unit);
+bool maker_is_member(struct value object, const char *member, size_t length);
+bool maker_is_prototype(struct value object, const char *member, size_t length);
+/* What is called, which is Function where it is surely meant. */
+struct value maker_called(struct analysis *analysis, const struct unit *unit, TSNode node,
+                          struct value function, TSNode arguments);
 /* known.c: what a call gives; and what it does, beyond being a call. */
 struct value known_value(struct analysis *analysis, const struct unit *unit, struct value function,
                          TSNode node, TSNode arguments);
@@ -291,6 +299,8 @@ struct value text_hex(struct analysis *analysis, const char *text, size_t length
 /* The source as Java reads it: \u0041 is an A before anything else is looked at. */
 const char *text_translated(struct analysis *analysis, const char *text, size_t *length);
 /* An identifier as the language compares it: look-alikes of letters, escapes. */
+/* The source of C with words that go on in the next line put together, as long as it was. */
+const char *text_spliced(struct analysis *analysis, const char *text, size_t length);
 const char *text_normal(struct analysis *analysis, const char *text, size_t length,
                         size_t *ret_length);
 
@@ -339,6 +349,34 @@ bool match_is_built_in(const struct rule *rule);
 bool match_is_named(const struct analysis *analysis, const struct rule *rule);
 /* By its id, or NULL. */
 const struct rule *match_rule(const struct analysis *analysis, const char *id);
+
+/* lexis.c: the next part of a text of C or C++. */
+enum lexeme_kind {
+        LEXEME_OTHER,
+        LEXEME_WORD,
+        LEXEME_NUMBER,
+        LEXEME_LITERAL,
+        LEXEME_RAW, /* R"(...)" */
+        LEXEME_COMMENT,
+};
+struct lexeme {
+        enum lexeme_kind kind;
+        size_t end;
+};
+struct lexeme lexis_next(const char *text, size_t length, size_t at, bool is_cpp);
+bool lexis_is_letter(char c);
+/* The length of a backslash and a line end that it takes away, or 0. */
+size_t lexis_splice(const char *text, size_t length);
+/* Source of which the grammar reads what a compiler does: no comment begins in a text of a
+ * directive, nor in one that its line leaves open, and C has raw texts as well. As long as before,
+ * with the same lines. */
+const char *lexis_mended(struct analysis *analysis, const char *text, size_t length, bool is_cpp);
+
+/* words.c: names in a text that is not parsed, but those of `except`, count as used at the node. */
+void words_match(struct analysis *analysis, const struct unit *unit, TSNode node, const char *text,
+                 size_t length, TSNode except);
+/* Which of the first named children of `names` is the name, or -1. */
+int words_index(const struct unit *unit, TSNode names, const char *name, size_t length);
 
 /* tokens.c, query.c */
 void tokens_match(struct analysis *analysis, const struct unit *unit);

@@ -9,6 +9,29 @@
  */
 #include "analysis/core.h"
 
+/* ---- counting ---- */
+
+/* There is one thread. Counting as if there were more took a twentieth of the time. */
+#define TREE_SITTER_ATOMIC_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline size_t atomic_load(const volatile size_t *number)
+{
+        return *number;
+}
+
+static inline uint32_t atomic_inc(volatile uint32_t *number)
+{
+        return ++*(uint32_t *)number;
+}
+
+static inline uint32_t atomic_dec(volatile uint32_t *number)
+{
+        return --*(uint32_t *)number;
+}
+
 #include <alloc.c>
 #include <get_changed_ranges.c>
 
@@ -50,49 +73,156 @@ static uint16_t lookup(const TSLanguage *language, TSStateId state, TSSymbol sym
 
 /* ---- characters ---- */
 
-#include <lexer.h>
+#include "analysis/lexing.h"
+#undef eof
 
 #define ts_lexer_init lexer_init
 void lexer_init(Lexer *lexer);
 #include <lexer.c>
 #undef ts_lexer_init
 
-/* A character of one byte after another, in the same piece of the source. We give the source as one
- * piece, and never ask for parts of it alone, so what the library's own does further is needed at
- * its ends, and for other letters. */
 static void advance(TSLexer *data, bool skip)
 {
-        Lexer *lexer = (Lexer *)data;
-        uint32_t next = lexer->current_position.bytes + 1 - lexer->chunk_start;
-        unsigned char c;
-
-        if (lexer->lookahead_size != 1 || next >= lexer->chunk_size || !lexer->chunk ||
-            (c = (unsigned char)lexer->chunk[next]) >= 0x80) {
+        if (!lexing_step(data, skip))
                 ts_lexer__advance(data, skip);
-                return;
-        }
-        lexer->current_position.bytes++;
-        if (data->lookahead == '\n') {
-                lexer->current_position.extent.row++;
-                lexer->current_position.extent.column = 0;
-        } else {
-                lexer->current_position.extent.column++;
-        }
-        if (skip)
-                lexer->token_start_position = lexer->current_position;
-        data->lookahead = c;
 }
 
 void ts_lexer_init(Lexer *lexer)
 {
         lexer_init(lexer);
         lexer->data.advance = advance;
+        lexer->data.mark_end = lexing_mark_end;
 }
 
-#include <node.c>
-#include <parser.c>
-#include <query.c>
+/* To a place in the same piece of the source, before a character of one byte. */
+static inline void lexer_reset(Lexer *lexer, Length position)
+{
+        uint32_t place = position.bytes - lexer->chunk_start;
+
+        if (position.bytes == lexer->current_position.bytes)
+                return;
+        if (place >= lexer->chunk_size || (unsigned char)lexer->chunk[place] >= 0x80) {
+                ts_lexer_reset(lexer, position);
+                return;
+        }
+        lexer->current_position = position;
+        lexer->current_included_range_index = 0;
+        lexer->lookahead_size = 1;
+        lexer->data.lookahead = (unsigned char)lexer->chunk[place];
+}
+
+/* Where the character is known already, and cannot be a mark of the order of bytes. */
+static inline void lexer_start(Lexer *lexer)
+{
+        if (lexer->chunk_size == 0 || lexer->lookahead_size == 0 ||
+            lexer->current_position.bytes == 0) {
+                ts_lexer_start(lexer);
+                return;
+        }
+        lexer->token_start_position = lexer->current_position;
+        lexer->token_end_position = LENGTH_UNDEFINED;
+        lexer->data.result_symbol = 0;
+        lexer->did_get_column = false;
+}
+
+/* ---- the stack ---- */
+
+#include <subtree.h>
+
+/* Most of what is let go is held by others, too. */
+static inline void release(SubtreePool *pool, Subtree subtree)
+{
+        if (subtree.data.is_inline)
+                return;
+        if (subtree.ptr->ref_count > 1)
+                ((SubtreeHeapData *)subtree.ptr)->ref_count--;
+        else
+                ts_subtree_release(pool, subtree);
+}
+
+#define ts_subtree_release release
 #include <stack.c>
+#undef ts_subtree_release
+
+/* A list becomes a chain of nodes without a kind, which the library makes a balanced tree of in the
+ * end, by going through all that it has made. Short chains do as they are. */
+enum { CHAIN_MAX = 200 };
+static bool has_long_chain;
+
+static void balance(Subtree subtree, SubtreePool *pool, const TSLanguage *language)
+{
+        if (has_long_chain)
+                ts_subtree_balance(subtree, pool, language);
+        has_long_chain = false;
+}
+
+/* The library clears room for eight ways back, of which nearly every node has one. */
+static inline void push(Stack *stack, StackVersion version, Subtree subtree, bool is_pending,
+                        TSStateId state)
+{
+        StackHead *head = &stack->heads.contents[version];
+        const StackNode *below = head->node;
+        StackNode *node;
+
+        has_long_chain |= subtree.ptr && ts_subtree_repeat_depth(subtree) > CHAIN_MAX;
+        if (!subtree.ptr || stack->node_pool.size == 0) {
+                ts_stack_push(stack, version, subtree, is_pending, state);
+                return;
+        }
+        node = array_pop(&stack->node_pool);
+        node->state = state;
+        node->position = length_add(below->position, ts_subtree_total_size(subtree));
+        node->links[0] = (StackLink){ head->node, subtree, is_pending };
+        node->link_count = 1;
+        node->ref_count = 1;
+        node->error_cost = below->error_cost + ts_subtree_error_cost(subtree);
+        node->node_count = below->node_count + stack__subtree_node_count(subtree);
+        node->dynamic_precedence =
+                below->dynamic_precedence + ts_subtree_dynamic_precedence(subtree);
+        head->node = node;
+}
+
+/* Takes what a rule is made of off the stack. Where there is one way back, as nearly everywhere,
+ * nothing need be tried, and the room is right at once. */
+static inline StackSliceArray pop_count(Stack *stack, StackVersion version, uint32_t count)
+{
+        StackNode *top = stack->heads.contents[version].node, *node = top;
+        StackSlice slice = { .subtrees = array_new() };
+        uint32_t size = 0;
+
+        for (uint32_t left = count; left > 0; node = node->links[0].node, size++) {
+                if (node->link_count != 1 || !node->links[0].subtree.ptr)
+                        return ts_stack_pop_count(stack, version, count);
+                left -= !ts_subtree_extra(node->links[0].subtree);
+        }
+        array_reserve(&slice.subtrees, (uint32_t)(ts_subtree_alloc_size(size) / sizeof(Subtree)));
+        slice.subtrees.size = size;
+        for (uint32_t i = size; i-- > 0; top = top->links[0].node) {
+                slice.subtrees.contents[i] = top->links[0].subtree;
+                ts_subtree_retain(top->links[0].subtree);
+        }
+        slice.version = ts_stack__add_version(stack, version, node);
+        array_clear(&stack->slices);
+        array_push(&stack->slices, slice);
+        return stack->slices;
+}
+
+#define ts_lexer_reset     lexer_reset
+#define ts_lexer_start     lexer_start
+#define ts_stack_push      push
+#define ts_stack_pop_count pop_count
+#define ts_subtree_release release
+#define ts_subtree_balance balance
+#include <parser.c>
+#undef ts_lexer_reset
+#undef ts_lexer_start
+#undef ts_stack_push
+#undef ts_stack_pop_count
+#undef ts_subtree_release
+#undef ts_subtree_balance
+
+#include <node.c>
+#include <query.c>
 #include <subtree.c>
 #include <tree_cursor.c>
 #include <tree.c>

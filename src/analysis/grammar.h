@@ -73,7 +73,10 @@ enum known {
         KNOWN_SHELL,   /* gives the text to a shell */
         KNOWN_COMMAND, /* runs the program that the first argument or its first item names */
         KNOWN_REQUIRE, /* gives a function that imports */
-        KNOWN_APPLY,   /* calls the first argument with what the last one lists */
+        KNOWN_COMMAND_SECOND,
+        KNOWN_TOKENS, /* gives the texts of a macro's tokens, put together */
+        KNOWN_WORDS,  /* uses the names in the text */
+        KNOWN_APPLY,  /* calls the first argument with what the last one lists */
 };
 
 struct grammar_known {
@@ -88,6 +91,8 @@ struct grammar {
         const struct grammar_role *roles;  /* ends with one without a kind */
         const struct grammar_known *known; /* ends with one without a name; or NULL */
         const char *const *transparent;    /* first parts of names that mean nothing, or NULL */
+        const char *const *opaque;         /* names that keep those parts; or NULL */
+        bool strips_before_classes;        /* those parts mean nothing only before a capital */
         const char *const *suffixes;       /* last parts that mean nothing: ".call"; or NULL */
         const char *separators;            /* what else than "." separates names: ":"; or NULL */
         const char *const *held;           /* modules that others have as a member; or NULL */

@@ -38,6 +38,7 @@ static const struct grammar_role roles[] = {
         { "qualified_type", ROLE_MEMBER, { "package", "name" } },
         { "index_expression", ROLE_INDEX, { "operand", "index" } },
         { "call_expression", ROLE_CALL, { "function", "arguments" } },
+        { "composite_literal", ROLE_CALL, { "type" } },
         { "interpreted_string_literal", ROLE_STRING, { NULL } },
         { "raw_string_literal", ROLE_STRING, { NULL } },
         { "rune_literal", ROLE_STRING, { NULL } },
@@ -64,7 +65,7 @@ static const struct grammar_role roles[] = {
 
 static const struct grammar_known known[] = {
         { "os/exec.Command", KNOWN_COMMAND },
-        { "os/exec.CommandContext", KNOWN_NOTHING },
+        { "os/exec.CommandContext", KNOWN_COMMAND_SECOND },
         { "syscall.Exec", KNOWN_COMMAND },
         { "os.StartProcess", KNOWN_COMMAND },
         { "string", KNOWN_SAME },

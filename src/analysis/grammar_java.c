@@ -4,10 +4,23 @@
 
 const TSLanguage *tree_sitter_java(void);
 
+/* The name as it is written, spaces left out. */
+static struct value written(struct analysis *analysis, const char *text, size_t length)
+{
+        char *name = arena_strndup(&analysis->arena, text, length);
+        size_t used = 0;
+
+        for (size_t i = 0; i < length; i++)
+                if (!strchr(" \t\r\n\f", text[i]))
+                        name[used++] = text[i];
+        name[used] = '\0';
+        return (struct value){ VALUE_NAME, false, name, used };
+}
+
 static void import_java(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         uint32_t count = node_count(node);
-        struct value path = { 0 };
+        struct value path = { 0 }, full = { 0 };
         bool all = false;
         const char *dot;
 
@@ -19,11 +32,12 @@ static void import_java(struct analysis *analysis, const struct unit *unit, TSNo
                 if (unit_is(child, "asterisk"))
                         all = true;
                 else if (unit_is(child, "scoped_identifier") || unit_is(child, "identifier"))
-                        path = value_name(analysis, unit, text, length, false);
+                        full = written(analysis, text, length);
         }
-        if (path.kind != VALUE_NAME)
+        if (full.kind != VALUE_NAME)
                 return;
-        match_import(analysis, unit, node, path, NULL, 0);
+        path = value_name(analysis, unit, full.text, full.length, false);
+        match_import(analysis, unit, node, full, NULL, 0);
         dot = strrchr(path.text, '.');
         if (all)
                 scope_add_wildcard(analysis, path.text);
@@ -38,7 +52,8 @@ static const struct grammar_role roles[] = {
         { "scoped_identifier", ROLE_MEMBER, { "scope", "name" } },
         { "scoped_type_identifier", ROLE_PATH, { NULL } },
         { "generic_type", ROLE_WRAP, { NULL } },
-        { "method_reference", ROLE_NONE, { NULL } },
+        { "method_reference", ROLE_MEMBER, { NULL } },
+        { "class_literal", ROLE_WRAP, { NULL } },
         { "method_invocation", ROLE_METHOD, { "object", "name", "arguments" } },
         { "object_creation_expression", ROLE_CALL, { "type", "arguments" } },
         { "string_literal", ROLE_STRING, { NULL } },
@@ -69,9 +84,8 @@ static const struct grammar_role roles[] = {
 };
 
 static const struct grammar_known known[] = {
-        { "Class.forName", KNOWN_NAME },
-        { "Runtime.getRuntime().exec", KNOWN_COMMAND },
-        { "ProcessBuilder", KNOWN_COMMAND },
+        { "Class.forName", KNOWN_NAME }, { "Runtime.getRuntime().exec", KNOWN_COMMAND },
+        { "*.exec", KNOWN_COMMAND },     { "ProcessBuilder", KNOWN_COMMAND },
         { NULL, KNOWN_NOTHING },
 };
 
@@ -82,6 +96,7 @@ const struct grammar grammar_java = {
         .roles = roles,
         .known = known,
         .transparent = (const char *const[]){ "java.lang.", NULL },
+        .strips_before_classes = true,
         .has_full_names = true,
         .import = import_java,
 };

@@ -58,12 +58,26 @@ static void import_clause(struct analysis *analysis, const struct unit *unit, TS
         }
 }
 
+/* import x = y.z of TypeScript */
+static void import_alias(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        uint32_t count = node_count(node);
+
+        if (count == 2)
+                bind_node(analysis, unit, node_child(node, 0),
+                          value_of(analysis, unit, node_child(node, 1)));
+}
+
 static void import_javascript(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         TSNode source = unit_named(unit, node, "source");
         uint32_t count = node_count(node);
         struct value module;
 
+        if (unit_is(node, "import_alias")) {
+                import_alias(analysis, unit, node);
+                return;
+        }
         /* import x = require("y") of TypeScript has both in a clause. */
         for (uint32_t i = 0; i < count && ts_node_is_null(source); i++)
                 if (unit_is(node_child(node, i), "import_require_clause"))
@@ -97,6 +111,7 @@ static const struct grammar_role roles[] = {
         { "shorthand_property_identifier", ROLE_IDENTIFIER, { NULL } },
         { "import", ROLE_IDENTIFIER, { NULL } },
         { "member_expression", ROLE_MEMBER, { "object", "property" } },
+        { "nested_identifier", ROLE_MEMBER, { "object", "property" } },
         { "subscript_expression", ROLE_INDEX, { "object", "index" } },
         { "call_expression", ROLE_CALL, { "function", "arguments" } },
         { "new_expression", ROLE_CALL, { "constructor", "arguments" } },
@@ -135,6 +150,7 @@ static const struct grammar_role roles[] = {
         { "required_parameter", ROLE_PARAMETERS, { NULL } },
         { "optional_parameter", ROLE_PARAMETERS, { NULL } },
         { "import_statement", ROLE_IMPORT, { NULL } },
+        { "import_alias", ROLE_EXPORT, { NULL } },
         { "export_statement", ROLE_EXPORT, { NULL } },
         { "comment", ROLE_COMMENT, { NULL } },
         { "html_comment", ROLE_COMMENT, { NULL } },
@@ -152,6 +168,7 @@ static const struct grammar_known known[] = {
         { "module.require", KNOWN_IMPORT },
         { "process.mainModule.require", KNOWN_IMPORT },
         { "require.main.require", KNOWN_IMPORT },
+        { "*._load", KNOWN_IMPORT },
         { "process.getBuiltinModule", KNOWN_IMPORT },
         { "*createRequire", KNOWN_REQUIRE },
         { "Reflect.get", KNOWN_MEMBER },
@@ -159,6 +176,8 @@ static const struct grammar_known known[] = {
         { "Reflect.construct", KNOWN_APPLY },
         { "String", KNOWN_SAME },
         { "Object", KNOWN_SAME },
+        { "Object.getPrototypeOf", KNOWN_SAME },
+        { "Reflect.getPrototypeOf", KNOWN_SAME },
         { "String.fromCharCode", KNOWN_CHARACTERS },
         { "String.fromCodePoint", KNOWN_CHARACTERS },
         { "atob", KNOWN_BASE64 },

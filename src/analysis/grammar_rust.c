@@ -72,14 +72,27 @@ static void use_tree(struct analysis *analysis, const struct unit *unit, TSNode 
         bind_last(analysis, whole);
 }
 
+/* extern crate libc as l */
+static void use_crate(struct analysis *analysis, const struct unit *unit, TSNode node)
+{
+        TSNode name = unit_named(unit, node, "name"), alias = unit_named(unit, node, "alias");
+        const struct value nothing = { VALUE_NAME, false, "", 0 };
+        struct value crate = path_of(analysis, unit, name, nothing);
+        size_t length;
+        const char *text = unit_text(unit, ts_node_is_null(alias) ? name : alias, &length);
+
+        match_import(analysis, unit, node, crate, NULL, 0);
+        scope_bind(analysis, text, length, crate, 0);
+}
+
 static void import_rust(struct analysis *analysis, const struct unit *unit, TSNode node)
 {
         TSNode tree = unit_named(unit, node, "argument");
         const struct value nothing = { VALUE_NAME, false, "", 0 };
 
-        if (ts_node_is_null(tree))
-                tree = unit_named(unit, node, "name"); /* extern crate libc */
-        if (!ts_node_is_null(tree))
+        if (unit_is(node, "extern_crate_declaration"))
+                use_crate(analysis, unit, node);
+        else if (!ts_node_is_null(tree))
                 use_tree(analysis, unit, tree, nothing, 0);
 }
 
@@ -94,11 +107,13 @@ static const struct grammar_role roles[] = {
         { "generic_function", ROLE_WRAP, { "function" } },
         { "string_literal", ROLE_STRING, { NULL } },
         { "raw_string_literal", ROLE_STRING, { NULL } },
+        { "binary_expression", ROLE_CONCAT, { "left", "right", "operator" } },
         { "parenthesized_expression", ROLE_WRAP, { NULL } },
         { "reference_expression", ROLE_WRAP, { "value" } },
         { "try_expression", ROLE_WRAP, { NULL } },
         { "array_expression", ROLE_LIST, { NULL } },
         { "let_declaration", ROLE_BIND, { "pattern", "value" } },
+        { "type_item", ROLE_BIND, { "name", "type" } },
         { "const_item", ROLE_BIND, { "name", "value" } },
         { "static_item", ROLE_BIND, { "name", "value" } },
         { "assignment_expression", ROLE_ASSIGN, { "left", "right" } },
@@ -122,6 +137,8 @@ static const struct grammar_role roles[] = {
 
 static const struct grammar_known known[] = {
         { "std.process.Command.new", KNOWN_COMMAND },
+        { "concat", KNOWN_TOKENS },
+        { "std.concat", KNOWN_TOKENS },
         { NULL, KNOWN_NOTHING },
 };
 

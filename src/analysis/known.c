@@ -1,5 +1,6 @@
 /* Functions whose meaning we know: what they give, and what they do. */
 #include "analysis/analysis.h"
+#include "analysis/shell.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -130,10 +131,18 @@ static struct value pasted(struct analysis *analysis, const struct unit *unit, c
                 const char *text = parts;
                 size_t own = length;
 
-                if (*parts == '#')
-                        text = unit_text(
-                                unit, known_argument(unit, arguments, (unsigned)(parts[1] - '0')),
-                                &own);
+                if (*parts == '#') {
+                        TSNode node = known_argument(unit, arguments, (unsigned)(parts[1] - '0'));
+                        struct value named = { 0 };
+
+                        text = unit_text(unit, node, &own);
+                        if (unit_role(unit, node) == ROLE_IDENTIFIER) /* maybe a macro itself */
+                                named = value_of(analysis, unit, node);
+                        if (named.kind == VALUE_NAME) {
+                                text = named.text;
+                                own = named.length;
+                        }
+                }
                 if (own > sizeof(name) - used)
                         return unknown;
                 memcpy(name + used, text, own);
@@ -190,6 +199,8 @@ struct value known_value(struct analysis *analysis, const struct unit *unit, str
                 first = argument_value(analysis, unit, arguments, 0);
                 return first.kind == VALUE_TEXT ? text_hex(analysis, first.text, first.length)
                                                 : unknown;
+        case KNOWN_TOKENS:
+                return value_join(analysis, unit, node_child(node, node_count(node) - 1), unknown);
         case KNOWN_REQUIRE:
                 return value_name(analysis, unit, "require", strlen("require"), true);
         default:
@@ -272,6 +283,8 @@ static const struct {
         { "trim", METHOD_SAME },          { "encode", METHOD_SAME },
         { "decode", METHOD_SAME },        { "toString", METHOD_SAME },
         { "to_string", METHOD_SAME },     { "into", METHOD_SAME },
+        { "c_str", METHOD_SAME },         { "as_str", METHOD_SAME },
+        { "to_owned", METHOD_SAME },      { "clone", METHOD_SAME },
         { "concat", METHOD_CONCAT },
 };
 
@@ -343,13 +356,39 @@ struct value known_text_method(struct analysis *analysis, const struct unit *uni
         return unknown;
 }
 
+/* What a shell is given after -c, among the arguments from `index` on. */
+static void shell_effect(struct analysis *analysis, const struct unit *unit, TSNode node,
+                         TSNode arguments, unsigned index)
+{
+        enum { SHELL_ARGUMENTS_MAX = 8 };
+
+        for (unsigned i = index; i < index + SHELL_ARGUMENTS_MAX; i++) {
+                struct value option = argument_value(analysis, unit, arguments, i), code;
+
+                if (option.kind != VALUE_TEXT || option.length < 2 || option.text[0] != '-' ||
+                    option.text[1] == '-' || !memchr(option.text, 'c', option.length))
+                        continue;
+                do
+                        code = argument_value(analysis, unit, arguments, ++i);
+                while (code.kind == VALUE_TEXT && code.text[0] == '-' && /* sh -c -e code */
+                       i < index + SHELL_ARGUMENTS_MAX);
+                if (code.kind == VALUE_TEXT)
+                        unit_within(analysis, unit, node, &grammar_shell, code.text, code.length);
+                return;
+        }
+}
+
 /* The program that a list of words, or one text, names. */
 static void command_effect(struct analysis *analysis, const struct unit *unit, TSNode node,
-                           TSNode arguments)
+                           TSNode arguments, unsigned index)
 {
-        TSNode first = known_argument(unit, arguments, 0);
+        TSNode first = known_argument(unit, arguments, index), value;
         struct value name;
 
+        if (unit_is(first, "array_creation_expression")) { /* new String[] {...} of Java */
+                value = unit_named(unit, first, "value");
+                first = ts_node_is_null(value) ? first : value;
+        }
         if (ts_node_is_null(first))
                 return;
         if (unit_role(unit, first) == ROLE_LIST) {
@@ -363,8 +402,25 @@ static void command_effect(struct analysis *analysis, const struct unit *unit, T
                 first = node_child(first, 0);
         }
         name = value_of(analysis, unit, first);
-        if (name.kind == VALUE_TEXT)
-                unit_within(analysis, unit, node, &grammar_shell, name.text, name.length);
+        if (name.kind != VALUE_TEXT)
+                return;
+        unit_within(analysis, unit, node, &grammar_shell, name.text, name.length);
+        if (shell_is_shell(analysis, name))
+                shell_effect(analysis, unit, node, arguments, index + 1);
+}
+
+/* alias("system") of an attribute: [[gnu::alias("system")]] has its arguments in no field. */
+static void words_effect(struct analysis *analysis, const struct unit *unit, TSNode node,
+                         TSNode arguments)
+{
+        uint32_t count = node_count(node);
+        struct value text;
+
+        if (ts_node_is_null(arguments) && count > 0)
+                arguments = node_child(node, count - 1);
+        text = argument_value(analysis, unit, arguments, 0);
+        if (text.kind == VALUE_TEXT)
+                words_match(analysis, unit, node, text.text, text.length, (TSNode){ 0 });
 }
 
 static void effect(struct analysis *analysis, const struct unit *unit, enum known known,
@@ -374,7 +430,11 @@ static void effect(struct analysis *analysis, const struct unit *unit, enum know
 
         switch (known) {
         case KNOWN_COMMAND:
-                command_effect(analysis, unit, node, arguments);
+        case KNOWN_COMMAND_SECOND:
+                command_effect(analysis, unit, node, arguments, known == KNOWN_COMMAND_SECOND);
+                return;
+        case KNOWN_WORDS:
+                words_effect(analysis, unit, node, arguments);
                 return;
         case KNOWN_APPLY:
                 if (analysis->value_depth >= VALUE_DEPTH_MAX)

@@ -153,7 +153,9 @@ static TSSymbol read_kind(struct reader *reader)
         if (length == 1 && *name == '_')
                 return 0;
         symbol = ts_language_symbol_for_name(language, name, (uint32_t)length, true);
-        if (symbol == 0 || ts_language_symbol_type(language, symbol) != TSSymbolTypeRegular)
+        /* The symbol of an error is beyond all others; the library knows what to do with it. */
+        if (symbol == 0 || symbol >= ts_language_symbol_count(language) ||
+            ts_language_symbol_type(language, symbol) != TSSymbolTypeRegular)
                 reader->failed = true;
         return symbol;
 }

@@ -260,10 +260,25 @@ struct value shell_word(struct analysis *analysis, const struct unit *unit, TSNo
         return unknown;
 }
 
+/* Whether a line that goes on is all there is between two nodes, so that they are one word. The
+ * grammar takes it for a space. */
+static bool is_one_word(const struct unit *unit, TSNode before, TSNode after)
+{
+        uint32_t at = ts_node_end_byte(before), end = ts_node_start_byte(after);
+
+        if (at >= end || end > unit->length)
+                return false;
+        for (; at + 1 < end; at += 2)
+                if (unit->text[at] != '\\' || unit->text[at + 1] != '\n')
+                        return false;
+        return at == end;
+}
+
 void shell_words_of(struct analysis *analysis, const struct unit *unit, TSNode command,
                     struct shell_words *ret_words)
 {
         uint32_t count = node_count(command);
+        TSNode before = { 0 };
 
         ret_words->count = 0;
         for (uint32_t i = 0; i < count && ret_words->count < SHELL_WORDS_MAX; i++) {
@@ -273,6 +288,14 @@ void shell_words_of(struct analysis *analysis, const struct unit *unit, TSNode c
                     unit_is(child, "herestring_redirect") || unit_is(child, "comment") ||
                     unit_is(child, "heredoc_redirect"))
                         continue;
+                if (ret_words->count > 0 && is_one_word(unit, before, child)) {
+                        struct value *word = &ret_words->values[ret_words->count - 1];
+
+                        *word = joined(analysis, *word, value_of(analysis, unit, child));
+                        before = child;
+                        continue;
+                }
+                before = child;
                 ret_words->nodes[ret_words->count] = child;
                 ret_words->values[ret_words->count++] = value_of(analysis, unit, child);
         }

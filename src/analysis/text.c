@@ -143,6 +143,11 @@ struct value text_unescape(struct analysis *analysis, const char *text, size_t l
         return finish(&builder, false);
 }
 
+static bool is_word(char c)
+{
+        return isalnum((unsigned char)c) || c == '_';
+}
+
 const char *text_translated(struct analysis *analysis, const char *text, size_t *length)
 {
         char *out;
@@ -170,6 +175,37 @@ const char *text_translated(struct analysis *analysis, const char *text, size_t 
                 out[used++] = text[i++];
         }
         *length = used;
+        return out;
+}
+
+/* What goes on in the next line is put before the end of this one, so that lines stay. */
+const char *text_spliced(struct analysis *analysis, const char *text, size_t length)
+{
+        size_t used = 0, held = 0, splice;
+        bool in_word = false;
+        char *out, *splices;
+
+        if (!memchr(text, '\\', length))
+                return text;
+        out = arena_alloc(&analysis->arena, length + 1);
+        splices = arena_alloc(&analysis->arena, length + 1);
+        for (size_t i = 0; i < length;) {
+                splice = in_word ? lexis_splice(text + i, length - i) : 0;
+                if (splice > 0) {
+                        memcpy(splices + held, text + i, splice);
+                        held += splice;
+                        i += splice;
+                        continue;
+                }
+                in_word = is_word(text[i]);
+                if (!in_word) {
+                        memcpy(out + used, splices, held);
+                        used += held;
+                        held = 0;
+                }
+                out[used++] = text[i++];
+        }
+        memcpy(out + used, splices, held);
         return out;
 }
 
@@ -340,6 +376,10 @@ const char *text_normal(struct analysis *analysis, const char *text, size_t leng
         struct builder builder = { .arena = &analysis->arena };
         bool is_plain = true;
 
+        if (length > 2 && text[0] == 'r' && text[1] == '#') { /* r#name of Rust */
+                text += 2;
+                length -= 2;
+        }
         for (size_t i = 0; i < length && is_plain; i++)
                 is_plain = (unsigned char)text[i] < 0x80 && text[i] != '\\';
         *ret_length = length;

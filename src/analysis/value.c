@@ -1,6 +1,7 @@
 /* What expressions are known to be: names resolved, constants folded. Nothing is executed. */
 #include "analysis/scope.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +43,27 @@ static size_t strip_suffix(const char *text, size_t length, const char *const *s
         return 0;
 }
 
+/* Names that begin with a transparent part and are something else without it. */
+static bool is_opaque(const struct grammar *grammar, const char *name)
+{
+        for (const char *const *opaque = grammar->opaque; opaque && *opaque; opaque++)
+                if (strcmp(*opaque, name) == 0)
+                        return true;
+        return false;
+}
+
 /* "::" becomes ".", as everywhere else. */
 static void unify_separators(char *text, size_t *length)
 {
         size_t to = 0;
 
         for (size_t from = 0; from < *length; from++) {
+                /* r#name is the name. */
+                if (text[from] == 'r' && from + 2 < *length && text[from + 1] == '#' &&
+                    (to == 0 || text[to - 1] == '.')) {
+                        from++;
+                        continue;
+                }
                 if (text[from] == ':' && from + 1 < *length && text[from + 1] == ':') {
                         text[to++] = '.';
                         from++;
@@ -71,7 +87,9 @@ static struct value normal_name(const struct grammar *grammar, char *name, size_
                 length -= cut;
                 name[length] = '\0';
         }
-        while ((cut = strip_prefix(name, length, grammar->transparent)) > 0) {
+        while ((cut = strip_prefix(name, length, grammar->transparent)) > 0 &&
+               (!grammar->strips_before_classes || isupper((unsigned char)name[cut])) &&
+               !is_opaque(grammar, name)) {
                 name += cut;
                 length -= cut;
         }
@@ -97,6 +115,10 @@ struct value value_member(struct analysis *analysis, const struct unit *unit, st
         if (length > VALUE_BYTES_MAX || before > VALUE_BYTES_MAX)
                 return unknown;
         name = text_normal(analysis, name, length, &length);
+        if (maker_is_member(object, name, length))
+                return value_name(analysis, unit, "Function", strlen("Function"), true);
+        if (maker_is_prototype(object, name, length))
+                return object;
         if (object.kind == VALUE_NAME && object.length == 0)
                 return value_name(analysis, unit, name, length, object.guess);
         length = strnlen(name, length);
@@ -276,7 +298,8 @@ static struct value index_value(struct analysis *analysis, const struct unit *un
                 return at < object.length ? value_text(analysis, object.text + at, 1, true)
                                           : unknown;
         }
-        if (object.kind != VALUE_NAME || index.kind != VALUE_TEXT)
+        if (index.kind != VALUE_TEXT ||
+            (object.kind != VALUE_NAME && !maker_is_member(object, index.text, index.length)))
                 return unknown;
         object.guess |= index.guess;
         return value_member(analysis, unit, object, index.text, index.length);
@@ -289,6 +312,12 @@ static struct value member_value(struct analysis *analysis, const struct unit *u
         const char *text;
         size_t length;
 
+        if (unit_is(node, "method_reference")) { /* object::name or Class::new of Java */
+                object = node_child(node, 0);
+                name = node_child(node, 1);
+                if (ts_node_is_null(name))
+                        return value_of(analysis, unit, object);
+        }
         if (ts_node_is_null(name))
                 return unknown;
         text = unit_text(unit, name, &length);
@@ -310,7 +339,7 @@ static struct value call_value(struct analysis *analysis, const struct unit *uni
         struct value value;
         size_t length;
 
-        if (role == ROLE_CALL && unit_role(unit, called) == ROLE_MEMBER) {
+        if (role == ROLE_METHOD || unit_role(unit, called) == ROLE_MEMBER) {
                 TSNode object = unit_field(unit, called, 0), method = unit_field(unit, called, 1);
 
                 if (!ts_node_is_null(object) && !ts_node_is_null(method)) {
@@ -375,7 +404,7 @@ static struct value role_value(struct analysis *analysis, const struct unit *uni
                 return path_value(analysis, unit, node);
         case ROLE_DEFINE:
         case ROLE_LAMBDA:
-                return (struct value){ VALUE_LOCAL, false, "", 0 };
+                return maker_function(unit);
         default:
                 return unknown;
         }

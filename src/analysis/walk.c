@@ -93,7 +93,7 @@ static void bind_members(struct walk *walk, TSNode pattern, struct value object,
                 text = unit_text(walk->unit, key, &length);
                 if (length < NAME_SHOWN_MAX)
                         bind_text(walk, innermost_name(walk->unit, name),
-                                  object.kind == VALUE_NAME
+                                  object.kind == VALUE_NAME || maker_is_member(object, text, length)
                                           ? value_member(walk->analysis, walk->unit, object, text,
                                                          length)
                                           : local,
@@ -133,6 +133,9 @@ static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t
         if (unit_role(unit, target) == ROLE_MEMBER || unit_role(unit, target) == ROLE_INDEX ||
             !is_learnt(walk, target))
                 return;
+        if (unit->grammar == &grammar_cpp && node_count(value) == 1 &&
+            (unit_is(value, "initializer_list") || unit_is(value, "argument_list")))
+                value = node_child(value, 0); /* auto x{y}, auto x(y) */
         analysis->pick = 0;
         meaning = ts_node_is_null(value) ? local : value_of(analysis, unit, value);
         if (unit_is(target, "object_pattern")) {
@@ -144,14 +147,32 @@ static void bind_target(struct walk *walk, TSNode target, TSNode value, uint32_t
         bind_text(walk, innermost_name(unit, target), meaning, byte);
 }
 
+/* var a, b = c, d of Go has its names side by side. */
+static void bind_specified(struct walk *walk, TSNode node, TSNode values, uint32_t byte)
+{
+        uint32_t count = node_count(node), index = 0;
+
+        for (uint32_t i = 0; i < count && i < PAIRS_MAX; i++) {
+                TSNode name = node_child(node, i);
+
+                if (unit_role(walk->unit, name) == ROLE_IDENTIFIER)
+                        bind_target(walk, name, node_child(values, index++), byte);
+        }
+}
+
 /* x = y, x += y */
 static void bind_assigned(struct walk *walk, TSNode node, uint32_t byte)
 {
-        TSNode target = unit_field(walk->unit, node, 0);
+        TSNode target = unit_field(walk->unit, node, 0), value = unit_field(walk->unit, node, 1);
         struct value sum;
 
+        if (walk->unit->grammar == &grammar_go && unit_is(value, "expression_list") &&
+            unit_role(walk->unit, target) == ROLE_IDENTIFIER) {
+                bind_specified(walk, node, value, byte);
+                return;
+        }
         if (!value_is_sum(walk->unit, node)) {
-                bind_target(walk, target, unit_field(walk->unit, node, 1), byte);
+                bind_target(walk, target, value, byte);
                 return;
         }
         if (unit_role(walk->unit, target) != ROLE_IDENTIFIER)
@@ -237,7 +258,7 @@ static void enter_function(struct walk *walk, TSNode node, enum role role)
         TSNode name = role == ROLE_DEFINE ? unit_field(walk->unit, node, 0) : (TSNode){ 0 };
 
         if (!ts_node_is_null(name))
-                bind_text(walk, innermost_name(walk->unit, name), local,
+                bind_text(walk, innermost_name(walk->unit, name), maker_function(walk->unit),
                           walk->unit->outer ? 0 : ts_node_start_byte(node));
         ARENA_GROW(&analysis->arena, walk->branches, walk->branch_count, walk->branch_capacity);
         walk->branches[walk->branch_count++] = analysis->branch;
@@ -261,6 +282,7 @@ static void enter_call(struct walk *walk, TSNode node, enum role role)
                 analysis->more = false;
                 if (role == ROLE_CALL) {
                         function = value_of(analysis, unit, unit_field(unit, node, 0));
+                        function = maker_called(analysis, unit, node, function, arguments);
                 } else {
                         TSNode object = unit_field(unit, node, 0), name;
                         struct value owner = { VALUE_NAME, false, "", 0 };

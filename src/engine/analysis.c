@@ -254,6 +254,17 @@ static int keep(struct passage *passage, json_t *report, struct error *err)
         return passage->result->analysis ? 0 : error_set_nomem(err);
 }
 
+/* The same for a report that is known beforehand, as of every program that is one already. */
+static int keep_skipped(struct passage *passage, const char *reason, struct error *err)
+{
+        AUTO_STRBUF struct strbuf text = { 0 };
+
+        passage->result->analysed = analysis_skipped(passage, reason, &text);
+        mem_free(passage->result->analysis);
+        passage->result->analysis = text.failed ? NULL : strbuf_take(&text);
+        return passage->result->analysis ? 0 : error_set_nomem(err);
+}
+
 /* "Security policy blocked import: subprocess (line 3)" */
 static int block(struct passage *passage, const json_t *finding, const char *reason)
 {
@@ -339,17 +350,13 @@ int passage_analyse(struct passage *passage, struct error *err)
 {
         enum policy_analysis mode = passage->policy.analysis_mode;
         const struct request *request = passage->order->request;
-        json_t *report;
         int r;
 
         if (mode == ANALYSIS_OFF)
                 return 0;
         if (request->trusted) {
                 passage_tell(passage, "security.bypass", "static analysis was left out: --trusted");
-                report = analysis_skipped_report(passage, "trusted");
-                r = keep(passage, report, err);
-                json_decref(report);
-                return r;
+                return keep_skipped(passage, "trusted", err);
         }
         r = read_rules(passage, err);
         if (r < 0)
@@ -407,6 +414,8 @@ int passage_analysed(struct passage *passage, struct error *err)
             (passage->analysis.socket < 0 && !passage->analysis.skipped &&
              passage->analysis.report.length == 0))
                 return 0;
+        if (passage->analysis.skipped && passage->analysis.socket < 0)
+                return keep_skipped(passage, passage->analysis.skipped, err);
         report = analysis_collect(
                 passage, &passage->analysis,
                 passage->order->request->no_warnings ? WAIT_RECORD_MS : WAIT_WARN_MS, err);

@@ -74,6 +74,9 @@ void analysis_remember(struct analysis_memory *memory, const char *key,
  * reference, or NULL with an error that the report tells (SBX_EINVAL) or without memory. */
 json_t *analysis_read_report(const struct passage *passage, const char *text, size_t length,
                              struct error *err);
+/* A report of nothing, and why; in short, and as text. */
+struct result_analysis analysis_skipped(const struct passage *passage, const char *reason,
+                                        struct strbuf *ret_report);
 json_t *analysis_skipped_report(const struct passage *passage, const char *reason);
 /* What is recorded of it. */
 struct result_analysis analysis_in_short(const json_t *report);

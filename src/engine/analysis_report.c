@@ -1,4 +1,5 @@
 /* The report of sandbox-analyze: checked as foreign text, put together, judged by the policy. */
+#include "base/jsontext.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/analysis.h"
@@ -26,15 +27,34 @@ static const char *mode_name(const struct passage *passage)
                                                                 : "off";
 }
 
+struct result_analysis analysis_skipped(const struct passage *passage, const char *reason,
+                                        struct strbuf *ret_report)
+{
+        static const char *const lists[] = { "syntax_errors", "imports", "calls", "commands" };
+        bool trusted = str_equal(reason, "trusted");
+        struct result_analysis analysed = { .state = trusted ? "trusted" : "skipped" };
+
+        strbuf_adds(ret_report, "{");
+        jsontext_put_string(ret_report, "mode", mode_name(passage));
+        jsontext_put_string(ret_report, "state", analysed.state);
+        jsontext_put_string(ret_report, "reason", reason);
+        jsontext_put_bool(ret_report, "trusted", trusted);
+        jsontext_put_string(ret_report, "language", passage->language->name);
+        strbuf_adds(ret_report, ",\"risk\":null,\"reasons\":[],\"findings\":[],\"dropped\":0");
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+                jsontext_key(ret_report, lists[i]);
+                strbuf_adds(ret_report, "[]");
+        }
+        strbuf_adds(ret_report, "}");
+        return analysed;
+}
+
 json_t *analysis_skipped_report(const struct passage *passage, const char *reason)
 {
-        bool trusted = str_equal(reason, "trusted");
+        AUTO_STRBUF struct strbuf text = { 0 };
 
-        return json_pack("{s:s, s:s, s:s, s:b, s:s, s:n, s:[], s:[], s:i, s:[], s:[], s:[], s:[]}",
-                         "mode", mode_name(passage), "state", trusted ? "trusted" : "skipped",
-                         "reason", reason, "trusted", (int)trusted, "language",
-                         passage->language->name, "risk", "reasons", "findings", "dropped", 0,
-                         "syntax_errors", "imports", "calls", "commands");
+        (void)analysis_skipped(passage, reason, &text);
+        return text.failed ? NULL : json_loadb(text.data, text.length, 0, NULL);
 }
 
 /* Keys of each kind of entry, and their types. */

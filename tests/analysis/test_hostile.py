@@ -24,6 +24,8 @@ HOSTILE = {
     "code in code": b"eval(\"eval('eval(1)')\")\n" * 300,
     "doubled variables": b"x=a\n" + b"x=$x$x\n" * 60 + b"$x y\n" * 100,
     "a line of a megabyte": b"x = '" + b"a" * 1_000_000 + b"'",
+    "raw texts that nothing ends": b"#define A R\"x(" * DEEP,
+    "directives full of comments": b"# /**/ \"/*\" '/*\n" * DEEP,
     "NUL bytes": b"import os\0\nx = 1\0\n" * 500,
     "bytes that are no text": b"x = \"\xff\xfe\xc0\x80\"\n" * 500,
     "noise": random.Random(1).randbytes(10_000),
@@ -74,6 +76,12 @@ def test_a_query_with_millions_of_matches_hides_no_other(check):
     report = check("shell", code)
     assert report["state"] == "done"
     assert [item["line"] for item in report["findings"] if item["rule"] == "shell.fork-bomb"] == [2, 3]
+
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_a_long_macro_hides_nothing(check, language):
+    report = check(language, "#define A f(" + "1 + " * 20_000 + "fork())\nint main(void) { return A; }\n")
+    assert (report["state"], [item["rule"] for item in report["findings"]]) == ("done", ["c.fork"])
 
 
 def test_source_that_takes_too_long_is_skipped_and_blocks(sandbox, place, no_leftovers):
