@@ -154,6 +154,9 @@ SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environ
  * variable), line, column and language (of the block). Caller frees. */
 SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
                               sbx_error **err);
+/* The backend that the policy names first, such as "docker"; "auto" where it leaves the choice, NULL
+ * where its parts contradict one another. A block for one language is not looked at. */
+SBX_API const char *sbx_policy_backend(const sbx_policy *policy);
 /* Whether this engine can run under the policy: languages it names that nobody has, and parts that
  * are not in this build, are errors. */
 SBX_API int sbx_engine_check_policy(sbx_engine *engine, const sbx_policy *policy, sbx_error **err);

@@ -352,6 +352,20 @@ char *sbx_policy_show(const sbx_policy *policy, const char *language, const char
         return api_policy_show(layers, api_policy_layers(policy, layers), language, form, err);
 }
 
+const char *sbx_policy_backend(const sbx_policy *policy)
+{
+        const struct policy *layers[ENGINE_LAYERS_MAX];
+        struct policy_values values;
+        const char *name;
+
+        if (!policy ||
+            policy_effective(layers, api_policy_layers(policy, layers), NULL, &values, NULL) < 0)
+                return NULL;
+        name = policy_backend_name(values.backends[0]);
+        policy_values_done(&values);
+        return name;
+}
+
 char *sbx_policy_schema(sbx_error **err)
 {
         return give_text(policy_schema(), err);

@@ -52,7 +52,7 @@ static void describe(const struct run *run, const struct plan *plan, struct resu
                                       absent[i].why);
         if (run->ready.seen & PROTECTION_BIT(USER_NAMESPACE))
                 result_set_protection(result, PROTECTION_USER_NAMESPACE, STATE_ENFORCED, "engine",
-                                      "%s", "the engine runs without root");
+                                      "%.*s", (int)sizeof(run->ready.hint), run->ready.hint);
         if (run->ready.seen & PROTECTION_BIT(IDENTITY))
                 result_set_protection(result, PROTECTION_IDENTITY, STATE_ENFORCED, "engine",
                                       "uid %u in the container", run->ready.guest_uid);

@@ -23,12 +23,29 @@ char *setup_keeper_path(void)
         return strbuf_take(&path);
 }
 
-enum setup_use setup_use_of_run(const struct options *options)
+/* None of the profiles has it run elsewhere. */
+static bool names_policy_file(const struct options *options)
+{
+        const char *named = getenv("SANDBOX_POLICY");
+
+        for (size_t i = 0; i < options->use_count; i++)
+                if (strcmp(options->uses[i].option->name, "policy") == 0 &&
+                    !sbx_policy_is_profile(options->uses[i].value))
+                        return true;
+        return named && *named && !sbx_policy_is_profile(named);
+}
+
+enum setup_use setup_use_of_run(const struct options *options, sbx_policy **ret_policy)
 {
         const char *backend = options_value(options, "backend");
+        struct error err = { 0 };
 
         if (!backend)
                 backend = getenv("SANDBOX_TYPE");
+        /* What is wrong with a file is told where it is read again, after the other options. */
+        if (!backend && names_policy_file(options) &&
+            setup_policy(options, NULL, ret_policy, &err) == 0)
+                backend = sbx_policy_backend(*ret_policy);
         return str_equal(backend, "docker") ? SETUP_RUN_ELSEWHERE : SETUP_RUN;
 }
 

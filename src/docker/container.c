@@ -18,7 +18,8 @@ enum {
         ARCHIVE_SLACK = 64 << 20,
         PODMAN_PROCESSES = 32768,
         REMOVE_TRIES = 500,
-        REMOVE_EACH_MS = 20
+        REMOVE_EACH_MS = 20,
+        HTTP_NOT_FOUND = 404
 };
 
 /* A memory file system of the container's own. Docker's archive calls reach a volume of that kind,
@@ -170,12 +171,17 @@ static int make(struct daemon *daemon, const struct docker_order *order, const s
                          host_config(daemon, order, plan, tools));
         if (!body)
                 return error_set_nomem(err);
-        if (!daemon->is_podman) /* which takes even this for one */
+        if (!daemon->is_podman) { /* which takes even this for a check */
                 (void)json_object_set_new(body, "Healthcheck",
                                           json_pack("{s:[s]}", "Test", "NONE"));
+                /* The namespace is as empty as with the mode "none", but Docker does not execute
+                 * itself to set up a loopback in it, which takes half of the start. */
+                (void)json_object_set_new(body, "NetworkDisabled",
+                                          json_boolean(plan->network == PLAN_NETWORK_NONE));
+        }
         r = daemon_call(daemon, "POST", "/containers/create", body, &answer, &status, err);
         json_decref(body);
-        if (r < 0 && status == 404)
+        if (r < 0 && status == HTTP_NOT_FOUND)
                 return missing_image(order, err);
         if (r == 0) {
                 const char *id = json_string_value(json_object_get(answer, "Id"));
@@ -226,18 +232,20 @@ int container_signal(struct daemon *daemon, const struct container *container, c
         return call(daemon, "POST", container, rest, NULL, err);
 }
 
-static bool is_gone(struct daemon *daemon, const struct container *container)
+/* The engine's answer to whether it is there: 404 is that it has gone, 0 that nobody answers. */
+static long presence(struct daemon *daemon, const struct container *container)
 {
         long status = 0;
 
-        return call(daemon, "GET", container, "/json", &status, NULL) < 0 && status == 404;
+        (void)call(daemon, "GET", container, "/json", &status, NULL); /* the status says it all */
+        return status;
 }
 
 /* One that ended by itself is removed by the engine, which refuses a second removal meanwhile. Not
  * every engine tells when it is done, so it is asked. */
 int container_remove(struct daemon *daemon, struct container *container, struct error *err)
 {
-        long status = 0;
+        long status = 0, present;
         int r;
 
         if (!container->id[0])
@@ -245,12 +253,15 @@ int container_remove(struct daemon *daemon, struct container *container, struct 
         r = call(daemon, "DELETE", container, "?force=1&v=1", &status, err);
         if (r < 0 && status == 0)
                 return r; /* nobody answers: the next run sweeps */
-        for (int i = 0; i < REMOVE_TRIES && !is_gone(daemon, container); i++) {
+        present = presence(daemon, container);
+        for (int i = 0; i < REMOVE_TRIES && present && present != HTTP_NOT_FOUND; i++) {
                 (void)poll(NULL, 0, REMOVE_EACH_MS);
                 if (r < 0 && i % 10 == 9)
                         r = call(daemon, "DELETE", container, "?force=1&v=1", &status, err);
+                present = presence(daemon, container);
         }
-        r = is_gone(daemon, container) ? 0 : r;
+        if (present == HTTP_NOT_FOUND)
+                r = 0;
         if (r == 0)
                 container->id[0] = '\0';
         return r;

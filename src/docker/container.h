@@ -61,8 +61,9 @@ int tools_name(const struct docker_order *order, char ret_name[64], struct error
 int tools_fill(struct daemon *daemon, const struct docker_order *order, struct error *err);
 
 /* inspect.c: which protections the engine says are in force, as PROTECTION_* bits in
- * `seen` of the report, and what version of its language the image says it has, in `detail`. An old
- * one that is no longer what a new one would be is an error. */
+ * `seen` of the report, why it is in a user namespace in `hint`, and what version of its language
+ * the image says it has in `detail`. An old one that is no longer what a new one would be is an
+ * error. */
 int inspect_container(struct daemon *daemon, const struct container *container,
                       const struct docker_order *order, const struct plan *plan,
                       struct report *report, struct error *err);

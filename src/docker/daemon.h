@@ -30,9 +30,10 @@ struct daemon {
         char *cert_path; /* owned: a folder, or NULL: no TLS */
         bool verify;
         long timeout_ms;
-        unsigned api;            /* 1.x that both speak; 0: not asked yet */
-        bool is_podman;          /* which takes the filter as a file of its machine */
-        char *profile_path;      /* owned: that file, where there is one */
+        unsigned api;       /* 1.x that both speak; 0: not asked yet */
+        bool is_podman;     /* which takes the filter as a file of its machine */
+        char *profile_path; /* owned: that file, where there is one */
+        const char *users;  /* why its containers are in a user namespace; NULL: they are not */
         bool (*is_over)(void *); /* asked while a call is under way: whether to give up; or NULL */
         void *context;
 };
@@ -43,6 +44,10 @@ int daemon_open(struct daemon *daemon, const char *host, const char *cert_path, 
 void daemon_close(struct daemon *daemon);
 /* Connects and agrees on a version. */
 int daemon_greet(struct daemon *daemon, struct error *err);
+
+/* users.c: asks why its containers are in a user namespace, if they are; one that does not answer
+ * is taken for one whose are not. */
+void daemon_ask_users(struct daemon *daemon);
 
 /* One call. `body` is JSON or NULL. An answer of 400 and above is an error with the daemon's own
  * words, its number in `ret_status`; which may be NULL, as `ret_answer`, which the caller frees. */

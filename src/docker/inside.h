@@ -35,12 +35,12 @@ struct inside_order {
         uint32_t length; /* of the words together */
         uint32_t tools, runtimes, arguments, variables;
         uint32_t has_group; /* the container has a control group of its own */
-        uint32_t reserved;
-        uint64_t cpu_us; /* CPU time of all processes; 0: no limit */
+        uint32_t is_alone;  /* no program is started where there is a way to others */
+        uint64_t cpu_us;    /* CPU time of all processes; 0: no limit */
         char secret[INSIDE_SECRET];
 };
 
-enum inside_end_kind { INSIDE_EXITED, INSIDE_FAILED, INSIDE_NO_TOOL };
+enum inside_end_kind { INSIDE_EXITED, INSIDE_FAILED, INSIDE_NO_TOOL, INSIDE_NOT_ALONE };
 
 struct inside_end {
         char secret[INSIDE_SECRET];

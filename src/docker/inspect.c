@@ -344,22 +344,6 @@ static void find_version(const json_t *config, const char *language, char *ret_v
         }
 }
 
-/* Whether Podman runs without root, and so every container of its in a user namespace: of that the
- * inspection of a container says nothing. */
-static bool sees_users(struct daemon *daemon)
-{
-        json_t *info = NULL;
-        bool is_rootless;
-
-        if (!daemon->is_podman ||
-            daemon_call(daemon, "GET", "/libpod/info", NULL, &info, NULL, NULL) < 0)
-                return false; /* which is then said to be missing */
-        is_rootless = json_is_true(json_object_get(
-                json_object_get(json_object_get(info, "host"), "security"), "rootless"));
-        json_decref(info);
-        return is_rootless;
-}
-
 int inspect_container(struct daemon *daemon, const struct container *container,
                       const struct docker_order *order, const struct plan *plan,
                       struct report *report, struct error *err)
@@ -387,8 +371,11 @@ int inspect_container(struct daemon *daemon, const struct container *container,
                 r = sees_disk(daemon, &view, json_object_get(json, "Mounts"), &has_disk, err);
         if (has_disk)
                 report->seen |= PROTECTION_BIT(DISK);
-        if (sees_users(daemon))
+        /* A container may be left out of the engine's. */
+        if (daemon->users && strcmp(host_text(&view, "UsernsMode"), "host") != 0) {
                 report->seen |= PROTECTION_BIT(USER_NAMESPACE);
+                (void)snprintf(report->hint, sizeof(report->hint), "%s", daemon->users);
+        }
         json_decref(json);
         return r;
 }

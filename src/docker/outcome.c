@@ -121,6 +121,9 @@ void outcome_unstarted(struct docker_run *run, const struct inside_end *end)
                 (void)error_set(&err, SBX_EUNAVAILABLE, "image '%.100s' has no program for '%s'",
                                 run->order.image, run->order.language);
                 error_hint(&err, "name an image that has it with DOCKER_IMAGE");
+        } else if (end->kind == INSIDE_NOT_ALONE) {
+                (void)error_set(&err, SBX_EREFUSED,
+                                "the engine gave the container a network that it denies");
         } else {
                 errno = end->sys_errno;
                 (void)error_set(&err, SBX_EREFUSED, "cannot execute the program: %s",

@@ -40,9 +40,9 @@ int pool_wait(struct docker_run *run, struct error *err)
                 { .fd = run->streams.fd, .events = POLLIN | POLLRDHUP }, /* its end; it is silent */
         };
 
+        outcome_report(run, REPORT_NESTED, NULL, 0);
         sweep_end(run->sweeper, false);
         run->sweeper = 0;
-        outcome_report(run, REPORT_NESTED, NULL, 0);
         while (poll(waits, 3, -1) < 0)
                 if (errno != EINTR)
                         return leave(run, err);

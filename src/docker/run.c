@@ -167,6 +167,8 @@ static int send_order(struct docker_run *run, struct error *err)
         /* An engine that limits something does it by a group that it made. */
         struct inside_order order = { .magic = INSIDE_MAGIC,
                                       .cpu_us = run->order.cpu_us,
+                                      .is_alone = run->plan.network == PLAN_NETWORK_NONE ||
+                                                  run->plan.network == PLAN_NETWORK_LOCALHOST,
                                       .has_group = (run->report.seen & by_group) != 0 };
         AUTO_STRBUF struct strbuf words = { 0 };
 
@@ -198,11 +200,15 @@ static int prepare(struct docker_run *run, struct error *err)
         run->daemon.context = run;
         if (r == 0)
                 r = daemon_greet(&run->daemon, err);
+        if (r == 0)
+                r = find_profile(run, err);
         if (r < 0)
                 return r;
+        daemon_ask_users(&run->daemon);
+        r = bring_up(run, err);
+        /* Not before: it would have the engine do two things at once while somebody waits. */
         run->sweeper = sweep_beside(&run->daemon, &run->order);
-        r = find_profile(run, err);
-        return r == 0 ? bring_up(run, err) : r;
+        return r;
 }
 
 /* What is the run's own, once it is sure what holds it. */

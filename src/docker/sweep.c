@@ -80,9 +80,13 @@ static unsigned sweep_containers(struct daemon *daemon, const json_t *list)
         json_array_foreach(list, i, item)
         {
                 const char *id = json_string_value(json_object_get(item, "Id"));
+                const char *state = json_string_value(json_object_get(item, "State"));
                 struct container one = { 0 };
 
-                if (!id || !is_orphan(json_object_get(item, "Labels")))
+                /* What Docker removes already needs nobody to wait for it. Podman's may have been
+                 * ended at that, and stay so. */
+                if (!id || !is_orphan(json_object_get(item, "Labels")) ||
+                    (!daemon->is_podman && state && strcmp(state, "removing") == 0))
                         continue;
                 (void)snprintf(one.id, sizeof(one.id), "%.64s", id);
                 count += container_remove(daemon, &one, NULL) == 0;

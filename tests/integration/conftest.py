@@ -5,9 +5,11 @@ import shutil
 
 import pytest
 
-from helpers.engines import machine_image, start_engine
+from helpers.engine_images import machine_image
+from helpers.engines import start_engine
 from helpers.leftovers import wait_until
 from helpers.network_world import World
+from helpers.program import make_program, remove_program
 
 # Where container engines cannot run everywhere else, they must on a machine that can.
 ENGINES_MUST_RUN = bool(os.environ.get("CI")) and os.geteuid() == 0
@@ -21,6 +23,14 @@ def world():
     made = World()
     yield made
     made.end()
+
+
+@pytest.fixture(scope="module")
+def root():
+    """A program for what is the same for every user: root's, where root runs the tests."""
+    made = make_program("root" if os.geteuid() == 0 else "user")
+    yield made
+    remove_program(made)
 
 
 @pytest.fixture(scope="session")

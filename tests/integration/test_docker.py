@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from helpers.engines import FakeDaemon, TlsFront, compiler_image, forward_to, make_certificates, reply
+from helpers.engine_images import compiler_image
+from helpers.engines import FakeDaemon, TlsFront, forward_to, make_certificates, reply
 from helpers import leftovers
 from helpers.leftovers import wait_until
 from helpers.program import make_program, remove_program
@@ -33,13 +34,6 @@ def nothing_of_ours(engine):
         wait_until(lambda: not left(), 30)
     except AssertionError:
         pytest.fail(f"left behind: {left()}")
-
-
-@pytest.fixture(scope="module")
-def root():
-    program = make_program("root" if os.geteuid() == 0 else "user")
-    yield program
-    remove_program(program)
 
 
 def run(program, engine, *words, env=None, **more):
@@ -168,14 +162,38 @@ def test_input_files_go_in_and_new_ones_come_out(engine, root, tmp_path):
     assert not (out / "link").exists()
 
 
-def test_the_version_is_the_images(engine, root, image_tar):
+def test_the_version_is_the_images(engine, root):
+    """Images of the same files, each with another word about itself."""
     if engine.name == "podman":
         pytest.skip("the inspection is the same")
     assert python(root, engine, "print(1)")["version"] is None
+    source = engine.call("POST", "/v1.41/containers/create", {"Image": "sandbox-run/test", "Cmd": ["/bin/true"]})["Id"]
     for change, told in (("LABEL%20sandbox-run.version=9.8.7", "9.8.7"), ("ENV%20PYTHON_VERSION=3.99.1", "3.99.1"),
                          ("LABEL%20sandbox-run.version=a%26b", None)):
-        engine.call("POST", f"/v1.41/images/create?fromSrc=-&repo=sandbox-run/versioned&tag=latest&changes={change}", image_tar, "application/x-tar")
+        engine.call("POST", f"/v1.41/commit?container={source}&repo=sandbox-run/versioned&tag=latest&changes={change}", {})
         assert python(root, engine, "print(1)", env={"DOCKER_IMAGE": "sandbox-run/versioned"})["version"] == told
+    engine.call("DELETE", f"/v1.41/containers/{source}")
+
+
+def test_an_engine_without_root_is_told_by_what_it_says_of_itself(engine, root, fake):
+    """Docker without root, which tests have not: the word is put into the answer of one that has it."""
+    if engine.name == "podman":
+        pytest.skip("test_docker_rootless.py has it without root")
+
+    def answer(options):
+        def add(request):
+            path = request.split()[1].decode() if request.startswith(b"GET ") else ""
+            return {**engine.call("GET", path), "SecurityOptions": options} if path.endswith("/info") else None
+        return add
+
+    def told_of(options):
+        daemon = fake(forward_to(engine, answer(options)))
+        one = by_name(python(root, engine, "print(1)", env={**daemon.env, "DOCKER_CLIENT_TIMEOUT": "20"}))["user_namespace"]
+        return one["state"], one.get("detail")
+
+    assert told_of(["name=seccomp,profile=default", "name=rootless"]) == ("enforced", "the engine runs without root")
+    assert told_of(["name=userns"]) == ("enforced", "the engine maps the users of its containers")
+    assert told_of(["name=rootless-not"])[0] == "missing"
 
 
 def test_names_are_bytes(engine, root, tmp_path):
@@ -345,8 +363,11 @@ def test_no_daemon_is_said_with_the_remedy(root):
     assert lines[1].startswith("hint: is the daemon running")
 
 
-@pytest.mark.parametrize("words, env", [(BACKEND, {}), ((), {"SANDBOX_TYPE": "docker"})])
-def test_no_helper_of_the_other_backend_is_started(root, tmp_path, words, env):
+@pytest.mark.parametrize("words, env", [(BACKEND, {}), ((), {"SANDBOX_TYPE": "docker"}), (("--policy", "p.yaml"), {}),
+                                        ((), {"SANDBOX_POLICY": "p.yaml"})])
+def test_no_helper_of_the_other_backend_is_started(root, tmp_path, words, env, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.yaml").write_text("backend: [docker]\n")
     trace = tmp_path / "trace"
     command = ["strace", "-f", "-o", trace, "-e", "trace=execve", root.path, "run", *words, "-l", "python", "-c", "print(1)"]
     env = {**root.environment(), **env, "DOCKER_HOST": "unix:///nowhere.sock"}
@@ -373,6 +394,34 @@ def test_a_fallback_runs_and_says_so(root, backend):
     assert events[-1]["result"]["backend"] == backend, outcome
     assert events[-1]["result"]["fallback"].startswith(f"{backend} instead: docker: cannot connect to unix:///nowhere.sock"), outcome
     assert events[-1]["result"]["stdout"] == "1\n"
+
+
+def test_an_engine_that_gives_a_network_and_denies_it_runs_nothing(engine, root, fake):
+    """Its inspection says that there is none; the first process of the container looks for itself."""
+    with open("/proc/net/route", encoding="ascii") as routes:
+        if len(routes.readlines()) < 2:
+            pytest.skip("this machine has no network itself")
+
+    def deny(request):
+        path = request.split()[1].decode() if request.startswith(b"GET ") else ""
+        if not path.endswith("/json") or path.split("/")[-2] not in engine.containers():
+            return None
+        told = engine.call("GET", path)
+        told["HostConfig"]["NetworkMode"] = "none"
+        return told
+
+    daemon = fake(forward_to(engine, deny, lambda data: data.replace(b'"NetworkMode":"none"', b'"NetworkMode":"host"')
+                             .replace(b'"NetworkDisabled":true', b'"NetworkDisabled":null')))
+    result = python(root, engine, "print(1)", env={**daemon.env, "DOCKER_CLIENT_TIMEOUT": "20"})
+    assert (result["status"], result["stdout"], result["exit_code"]) == ("refused", "", None), result
+    assert "gave the container a network that it denies" in result["message"]
+    is_left_empty(engine)
+
+
+def test_the_mode_localhost_has_a_loopback_and_its_name(engine, root):
+    code = ("import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
+            "print(socket.create_connection(('localhost', server.getsockname()[1])).getpeername()[0])")
+    assert python(root, engine, code, "--network", "localhost")["stdout"] == "127.0.0.1\n"
 
 
 def test_an_image_that_is_missing(engine, root):
@@ -409,6 +458,22 @@ def test_a_daemon_that_misbehaves_is_a_clear_error(root, fake, name, no_leftover
     serve, words = TROUBLES[name]
     lines = refused(root, fake(serve).env)
     assert lines[0].startswith("sandbox: docker: ") and words in lines[0], lines
+
+
+def test_a_daemon_that_falls_silent_while_it_removes_is_not_waited_for(root, fake):
+    """It is asked once whether the container has gone, not again and again."""
+    def serve(_fake, connection, data):
+        if data.startswith(b"POST") and b"/containers/create" in data:
+            reply(connection, 201, {"Id": "abc"})
+        elif data.startswith(b"POST"):
+            reply(connection, 500, {"message": "no"})
+        elif not data.startswith(b"GET /v1.41/containers/abc/json"):
+            reply(connection, 200, b"OK", "Api-Version: 1.41")
+
+    daemon = fake(serve)
+    assert "does not let us attach: no" in refused(root, daemon.env)[0]
+    assert sum(b"DELETE" in request for request in daemon.requests) == 1
+    assert sum(b"GET /v1.41/containers/abc/json" in request for request in daemon.requests) == 1
 
 
 @pytest.mark.parametrize("version, spoken", [("1.40", b"/v1.40/"), ("1.44", b"/v1.44/"), ("1.59", b"/v1.51/")])

@@ -1,6 +1,5 @@
 """The docker backend on Podman of an ordinary user's. What such an engine cannot limit is refused. See docs/DOCKER.md."""
 
-import os
 
 import pytest
 
@@ -15,13 +14,6 @@ only_all = pytest.mark.skipif(not ALL, reason="make test-docker runs it")
 @pytest.fixture(scope="module", params=["root", "user"])
 def program(request):
     made = make_program(request.param)
-    yield made
-    remove_program(made)
-
-
-@pytest.fixture(scope="module")
-def root():
-    made = make_program("root" if os.geteuid() == 0 else "user")
     yield made
     remove_program(made)
 

@@ -7,11 +7,13 @@
  * order on its standard input, starts the program with pipes of the container's, passes its input
  * on piece by piece, holds the limit of CPU time, ends whatever the program left, and then writes
  * the record. The end of its standard input means that sandbox-docker is gone: it leaves, and the
- * container ends with it. It allocates nothing; all sizes are fixed.
+ * container ends with it. All sizes are fixed. Where no network was promised and there is a route to
+ * somebody, it starts nothing.
  */
 #include "docker/inside.h"
 #include "docker/inside/group.h"
 #include "docker/inside/processes.h"
+#include "docker/inside/routes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -461,9 +463,11 @@ int main(void)
                 return GONE;
         inside.cpu_before = group_cpu_us();
         directory = understand(&inside);
-        inside.end.kind = directory ? INSIDE_EXITED : INSIDE_NO_TOOL;
-        inside.end.sys_errno = directory ? start(&inside, directory) : ENOENT;
-        if (inside.end.sys_errno && directory)
+        if (inside.order.is_alone && routes_lead_out())
+                inside.end.kind = INSIDE_NOT_ALONE;
+        else if (!directory)
+                inside.end.kind = INSIDE_NO_TOOL;
+        else if ((inside.end.sys_errno = start(&inside, directory)) != 0)
                 inside.end.kind = INSIDE_FAILED;
         if (inside.end.kind == INSIDE_EXITED)
                 watch(&inside);

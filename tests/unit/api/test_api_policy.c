@@ -83,6 +83,20 @@ static void toml_is_read_where_children_are_nobodys(void **state)
         sbx_policy_free(policy);
 }
 
+static void the_backend_that_is_named_first_is_told(void **state)
+{
+        char *variables[] = { "SANDBOX_TYPE=container", NULL };
+        sbx_policy *policy = new_policy();
+
+        assert_string_equal(sbx_policy_backend(policy), "auto");
+        load(policy, "backend: [docker, container]\n", "a.yaml");
+        assert_string_equal(sbx_policy_backend(policy), "docker");
+        assert_int_equal(sbx_policy_load_environment(policy, variables, NULL), 0);
+        assert_string_equal(sbx_policy_backend(policy), "container");
+        assert_null(sbx_policy_backend(NULL));
+        sbx_policy_free(policy);
+}
+
 static void profiles_are_had_by_name(void **state)
 {
         sbx_policy *policy = new_policy();
@@ -219,6 +233,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_text_is_toml_by_its_name),
                 cmocka_unit_test(toml_is_read_where_children_are_nobodys),
+                cmocka_unit_test(the_backend_that_is_named_first_is_told),
                 cmocka_unit_test(profiles_are_had_by_name),
                 cmocka_unit_test(an_untrusted_request_can_only_tighten),
                 cmocka_unit_test(a_trusted_engine_lets_a_request_widen),
