@@ -16,11 +16,15 @@ int nest_start(const struct backend *backend, const struct backend_host *host, s
                const struct cgroup_limits *limits, struct nest *nest, struct error *err)
 {
         struct backend_input input = { .group_limits = *limits };
+        int r;
 
         input.group_limits.processes++; /* the nest itself lives in the group */
         plan->nest = 1;
         nest->guest = NULL;
-        return backend_start(backend, host, plan, &input, &nest->run, err);
+        r = backend_start(backend, host, plan, &input, &nest->run, err);
+        if (r == 0)
+                cgroup_keep_files(&nest->run.group);
+        return r;
 }
 
 int nest_wait(struct nest *nest)
@@ -66,8 +70,9 @@ void nest_prepare(struct nest *nest)
 static int add_park(struct nest *nest, const struct park *park, struct plan *plan,
                     struct parcel *parcel, struct error *err)
 {
-        int joins[CGROUP_CONTROLLERS + 1];
-        int count = cgroup_entry_fds(&nest->run.group, joins);
+        int joins[CGROUP_CONTROLLERS];
+        bool are_kept;
+        int count = cgroup_entry_fds(&nest->run.group, joins, &are_kept);
 
         if (count < 0)
                 return error_set_errno(err, "open control group '%s'", nest->run.group.name);
@@ -75,7 +80,7 @@ static int add_park(struct nest *nest, const struct park *park, struct plan *pla
         plan->join_count = (uint32_t)count;
         parcel_add(parcel, park->socket, false);
         for (int i = 0; i < count; i++)
-                parcel_add(parcel, joins[i], true);
+                parcel_add(parcel, joins[i], !are_kept);
         return 0;
 }
 

@@ -84,8 +84,9 @@ static bool take_nest(struct passage *passage, struct attempt *attempt,
                 return false;
         taken = passage->engine->nests
                         ? nests_take(passage->engine->nests, &kind, &attempt->lodging)
-                        : borrow_nest(passage->engine, &kind, !docker_is_used(passage),
-                                      &attempt->lodging);
+                        : nest_kind_complete(&kind) == 0 &&
+                                  borrow_nest(passage->engine, &kind, !docker_is_used(passage),
+                                              &attempt->lodging);
         nest_kind_done(&kind);
         return taken;
 }

@@ -161,7 +161,7 @@ static const char *cgroup_word(const struct engine *engine)
 {
         if (engine->site.version == CGROUP_NONE)
                 return "none";
-        if (engine->site.hybrid)
+        if (cgroup_site_is_hybrid(&engine->site))
                 return "hybrid";
         return engine->site.version == CGROUP_V1 ? "v1" : "v2";
 }

@@ -192,7 +192,7 @@ static void find_keeper(struct engine *engine, const char *path)
 static void start_early(struct engine *engine)
 {
         struct helper *helper = mem_alloc(sizeof(*helper));
-        const char *hint = engine->identity.user_namespace ? NULL : HELPER_HINT_NETWORK;
+        const char *hint = engine->identity.user_namespace ? NULL : HELPER_HINT_NETWORK_FIRST;
 
         if (helper && helper_start(helper, engine->init_path, hint) < 0) {
                 mem_free(helper);

@@ -1,10 +1,10 @@
 #include "engine/files.h"
+#include "base/entries.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kernel/sys.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,20 +84,18 @@ static int walk_entry(struct walk *walk, int dirfd, const char *name, size_t pre
 
 static int walk_directory(struct walk *walk, int dirfd, size_t prefix, int depth)
 {
-        int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-        struct dirent *entry;
+        AUTO_CLOSE int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct entries entries;
+        const char *name;
         int r = 0;
 
-        if (!dir) {
-                fd_close(copy);
+        if (dir < 0) {
                 walk->list->truncated = true;
                 return 0;
         }
-        while (r == 0 && (entry = readdir(dir)))
-                if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-                        r = walk_entry(walk, dirfd, entry->d_name, prefix, depth);
-        (void)closedir(dir);
+        entries_begin(&entries, dir);
+        while (r == 0 && (name = entries_next(&entries)))
+                r = walk_entry(walk, dirfd, name, prefix, depth);
         return r;
 }
 

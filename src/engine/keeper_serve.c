@@ -127,7 +127,7 @@ static void forget_guest(struct nest *nest)
 }
 
 /* Lends a nest and waits until it is back, or its borrower gone. */
-static bool lend(struct service *service, int connection, const struct nest_kind *kind)
+static bool lend(struct service *service, int connection, struct nest_kind *kind)
 {
         const struct keeper_answer none = { .magic = KEEPER_MAGIC };
         struct keeper_return word = { 0 };
@@ -140,8 +140,7 @@ static bool lend(struct service *service, int connection, const struct nest_kind
         nests_tell(service->engine->nests, "slot.used", lodging_slot(&lodging));
         told = answer(connection, &lodging) == 0;
         forget_guest(lodging.nest);
-        clean = told &&
-                message_receive(connection, 0, &word, sizeof(word), NULL, 0, &count) > 0 &&
+        clean = told && message_receive(connection, 0, &word, sizeof(word), NULL, 0, &count) > 0 &&
                 word.magic == KEEPER_MAGIC && word.clean;
         nests_give(service->engine->nests, &lodging, clean && nest_is_empty(lodging.nest));
         return clean;

@@ -132,8 +132,9 @@ static int add_variable(struct strlist *environment, const char *name, const cha
 }
 
 static int park_environment(const char *library, const struct plan_draft *draft, bool is_once,
-                            const struct language_park *way, struct strlist *ret_environment)
+                            bool is_whole, struct strlist *ret_environment)
 {
+        const struct language_park *way = draft->park.way;
         const struct {
                 const char *name, *value;
         } own[] = {
@@ -144,7 +145,7 @@ static int park_environment(const char *library, const struct plan_draft *draft,
                 { "LD_PRELOAD", library },
                 { "LD_BIND_NOW", is_once ? NULL : "1" }, /* or every copy would look names up */
                 { PARK_PROGRAM, draft->park.program },
-                { PARK_LAUNCHER, way->launcher },
+                { PARK_LAUNCHER, is_whole ? way->launcher : NULL },
                 { PARK_FORKS, way->forks ? "yes" : NULL },
                 { PARK_POSES, way->poses ? "yes" : NULL },
                 { PARK_ONCE, is_once ? "yes" : NULL },
@@ -163,37 +164,40 @@ static int park_environment(const char *library, const struct plan_draft *draft,
         return 0;
 }
 
-/* The interpreter as its language says it is parked, and the library that stops it. */
-static void encode_command(const struct plan_draft *draft, const struct language_park *way,
-                           const char *library, struct plan *park, struct strbuf *out)
+/* The interpreter as its language says it is parked, and the library that stops it; without the
+ * text of the launcher where it is not the whole. */
+static void encode_command(const struct plan_draft *draft, bool is_whole, const char *library,
+                           struct plan *park, struct strbuf *out)
 {
-        struct strlist environment = { 0 };
+        struct strlist environment = { 0 }, whole = { 0 };
+        const struct strlist *arguments = is_whole ? &whole : &draft->park.arguments;
 
-        if (park_environment(library, draft, park->waits, way, &environment) < 0)
+        if (park_environment(library, draft, park->waits, is_whole, &environment) < 0 ||
+            (is_whole && plan_park_words(&draft->park, &whole) < 0))
                 out->failed = true;
         park->program = draft->park.arguments.items[0];
-        park->arguments = (const char **)draft->park.arguments.items;
-        park->argument_count = (uint32_t)draft->park.arguments.count;
+        park->arguments = (const char **)arguments->items;
+        park->argument_count = (uint32_t)arguments->count;
         park->environment = (const char **)environment.items;
         park->environment_count = (uint32_t)environment.count;
         if (!out->failed)
                 plan_encode(park, out);
         strlist_done(&environment);
+        strlist_done(&whole);
 }
 
-static void encode_park(const struct engine *engine, const struct plan_draft *draft,
-                        const struct language_park *way, struct strbuf *out)
+static void encode_park(const struct engine *engine, const struct plan_draft *draft, bool is_whole,
+                        struct strbuf *out)
 {
         struct plan park = template_of(&draft->plan);
 
         park.mount_count = park.file_count = 0;
-        encode_command(draft, way, engine->park_path, &park, out);
+        encode_command(draft, is_whole, engine->park_path, &park, out);
 }
 
 /* One that waits in its container is confined as the run will be: all limits are part of it. Only
  * the CPU time that it takes to start is not the program's. */
-static void encode_once(const struct plan_draft *draft, const struct language_park *way,
-                        struct strbuf *out)
+static void encode_once(const struct plan_draft *draft, bool is_whole, struct strbuf *out)
 {
         struct plan waiting = template_of(&draft->plan);
 
@@ -208,21 +212,33 @@ static void encode_once(const struct plan_draft *draft, const struct language_pa
         waiting.file_bytes = draft->plan.file_bytes;
         waiting.open_files = draft->plan.open_files;
         waiting.memory_bytes = draft->plan.memory_bytes;
-        encode_command(draft, way, PARK_LIBRARY_PATH, &waiting, out);
+        encode_command(draft, is_whole, PARK_LIBRARY_PATH, &waiting, out);
 }
 
-static void encode_interpreter(const struct engine *engine, const struct plan_draft *draft,
-                               const struct language *language, struct nest_kind *kind)
+static void encode_key(const struct engine *engine, const struct plan_draft *draft,
+                       const struct language *language, struct nest_kind *kind)
 {
         const struct language_park *way = draft->park.way;
 
         if (draft->park.arguments.count == 0 || !engine->park_path || !can_park(way, &draft->plan))
                 return;
         kind->is_once = str_equal(language->warm, "once");
+        kind->way = way->is_passing ? NULL : way;
         if (kind->is_once)
-                encode_once(draft, way, &kind->park_plan);
+                encode_once(draft, way->is_passing, &kind->key);
         else if (is_safe_to_park(draft))
-                encode_park(engine, draft, way, &kind->park_plan);
+                encode_park(engine, draft, way->is_passing, &kind->key);
+}
+
+int nest_kind_complete(struct nest_kind *kind)
+{
+        if (kind->key.length == 0 || kind->park_plan.length > 0)
+                return 0;
+        if (kind->is_once)
+                encode_once(kind->draft, true, &kind->park_plan);
+        else
+                encode_park(kind->engine, kind->draft, true, &kind->park_plan);
+        return kind->park_plan.failed ? -1 : 0;
 }
 
 int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
@@ -231,21 +247,18 @@ int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
 {
         struct hash hash;
 
-        *ret_kind = (struct nest_kind){ .limits = *limits };
+        *ret_kind = (struct nest_kind){ .limits = *limits, .engine = engine, .draft = draft };
         encode_nest(&draft->plan, &ret_kind->nest_plan);
-        encode_interpreter(engine, draft, language, ret_kind);
-        if (ret_kind->nest_plan.failed || ret_kind->park_plan.failed) {
+        encode_key(engine, draft, language, ret_kind);
+        if (ret_kind->nest_plan.failed || ret_kind->key.failed) {
                 nest_kind_done(ret_kind);
                 return -1;
         }
         hash_init(&hash);
-        hash_update_part(&hash, ret_kind->nest_plan.data, ret_kind->nest_plan.length);
-        hash_update_part(&hash, ret_kind->park_plan.data ? ret_kind->park_plan.data : "",
-                         ret_kind->park_plan.length);
         hash_update_part(&hash, limits, sizeof(*limits));
         /* Both are of the files that they were made from; what is missing shows when it is used. */
         (void)hash_update_identity(&hash, engine->init_path);
-        if (ret_kind->park_plan.length > 0) {
+        if (ret_kind->key.length > 0) {
                 (void)hash_update_identity(&hash, engine->park_path);
                 (void)hash_update_identity(&hash, draft->park.arguments.items[0]);
         }
@@ -257,4 +270,5 @@ void nest_kind_done(struct nest_kind *kind)
 {
         strbuf_done(&kind->nest_plan);
         strbuf_done(&kind->park_plan);
+        strbuf_done(&kind->key);
 }

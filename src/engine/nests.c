@@ -34,11 +34,23 @@ const char *lodging_way(const struct lodging *lodging)
 
 /* ---- taking and giving; with the lock where not said otherwise ---- */
 
-static struct stock *find_stock(struct nests *nests, const char *name)
+static bool is_same(const struct strbuf *a, const struct strbuf *b)
 {
-        for (unsigned i = 0; i < nests->stock_count; i++)
-                if (str_equal(nests->stocks[i].kind.name, name))
+        return a->length == b->length &&
+               (a->length == 0 || memcmp(a->data, b->data, a->length) == 0);
+}
+
+static struct stock *find_stock(struct nests *nests, const struct nest_kind *kind)
+{
+        for (unsigned i = 0; i < nests->stock_count; i++) {
+                const struct nest_kind *known = &nests->stocks[i].kind;
+
+                if (str_equal(known->name, kind->name) && known->way == kind->way &&
+                    is_same(&known->nest_plan, &kind->nest_plan) &&
+                    is_same(&known->key, &kind->key) &&
+                    (kind->key.length > 0 || is_same(&known->park_plan, &kind->park_plan)))
                         return &nests->stocks[i];
+        }
         return NULL;
 }
 
@@ -47,13 +59,13 @@ static void copy(struct strbuf *to, const struct strbuf *from)
         strbuf_add(to, from->data ? from->data : "", from->length);
 }
 
-static struct stock *add_stock(struct nests *nests, const struct nest_kind *kind)
+static struct stock *add_stock(struct nests *nests, struct nest_kind *kind)
 {
         bool is_full = nests->stock_count == KINDS_MAX;
         struct stock *stock = is_full ? nests_oldest_at_rest(nests, UINT64_MAX, false)
                                       : &nests->stocks[nests->stock_count];
 
-        if (!stock)
+        if (!stock || nest_kind_complete(kind) < 0)
                 return NULL; /* all are in use: the rest go without */
         if (is_full) {
                 nests_doom_stock(nests, stock);
@@ -61,11 +73,15 @@ static struct stock *add_stock(struct nests *nests, const struct nest_kind *kind
                         return NULL;
                 nest_kind_done(&stock->kind);
         }
-        *stock = (struct stock){ .kind.limits = kind->limits, .kind.is_once = kind->is_once };
+        *stock = (struct stock){ .kind.limits = kind->limits,
+                                 .kind.is_once = kind->is_once,
+                                 .kind.way = kind->way };
         memcpy(stock->kind.name, kind->name, sizeof(kind->name));
         copy(&stock->kind.nest_plan, &kind->nest_plan);
         copy(&stock->kind.park_plan, &kind->park_plan);
-        if (stock->kind.nest_plan.failed || stock->kind.park_plan.failed) {
+        copy(&stock->kind.key, &kind->key);
+        if (stock->kind.nest_plan.failed || stock->kind.park_plan.failed ||
+            stock->kind.key.failed) {
                 nest_kind_done(&stock->kind);
                 stock->kind.name[0] = '\0'; /* nobody asks for that */
                 return NULL;
@@ -94,6 +110,17 @@ static void order_missing(struct nests *nests, struct stock *stock)
                 (void)pthread_cond_signal(&nests->changed);
 }
 
+/* The one that rested longest: one that was given back just now still makes ready for its next run.
+ */
+static struct nest *take_idle(struct stock *stock)
+{
+        struct nest *nest = stock->idle[0];
+
+        stock->idle_count--;
+        memmove(stock->idle, stock->idle + 1, stock->idle_count * sizeof(*stock->idle));
+        return nest;
+}
+
 static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_lodging)
 {
         bool has_park = stock->park && !nests_park_is_dead(stock->park);
@@ -104,7 +131,7 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
                 (void)pthread_cond_signal(&nests->changed); /* another is parked in its place */
         if (stock->idle_count == 0)
                 return false;
-        *ret_lodging = (struct lodging){ .nest = stock->idle[--stock->idle_count],
+        *ret_lodging = (struct lodging){ .nest = take_idle(stock),
                                          .park = has_park ? stock->park : NULL,
                                          .place = stock,
                                          .connection = -1,
@@ -120,13 +147,13 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
         return true;
 }
 
-bool nests_take(struct nests *nests, const struct nest_kind *kind, struct lodging *ret_lodging)
+bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret_lodging)
 {
         struct stock *stock;
         bool taken = false;
 
         (void)pthread_mutex_lock(&nests->lock);
-        stock = find_stock(nests, kind->name);
+        stock = find_stock(nests, kind);
         if (!stock)
                 stock = add_stock(nests, kind);
         if (stock) {

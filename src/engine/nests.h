@@ -17,12 +17,21 @@ void nests_free(struct nests *nests);
 
 /* What a nest is for. */
 struct nest_kind {
+        /* Of its limits and the files that it is made from. Kinds whose plans differ may share it:
+         * to compare those takes less time than to hash them. */
         char name[HASH_TEXT_MAX];
         struct strbuf nest_plan; /* encoded: how nests are built */
         struct strbuf park_plan; /* encoded: how its interpreter is parked; empty: it is not */
-        bool is_once;            /* each is for one run: the interpreter waits in the nest, or the
-                                  * nest is a container engine's */
+        struct strbuf key; /* the same without the text of the launcher, which `way` has; empty:
+                            * it is compared by the whole */
+        const struct language_park *way; /* borrowed from the engine's languages; NULL: the text is
+                                          * in the key */
+        bool is_once; /* each is for one run: the interpreter waits in the nest, or the
+                       * nest is a container engine's */
         struct cgroup_limits limits;
+        /* What its park_plan is made of by nest_kind_complete(). Borrowed. */
+        const struct engine *engine;
+        const struct plan_draft *draft;
 };
 
 static inline bool nest_kind_has_guest(const struct nest_kind *kind)
@@ -31,10 +40,13 @@ static inline bool nest_kind_has_guest(const struct nest_kind *kind)
 }
 
 /* The kind of a run: all of its plan but what a nest leaves open, the limits of its group, and how
- * an interpreter of its language is parked, where the draft has one. */
+ * an interpreter of its language is parked, where the draft has one. Enough to find nests of that
+ * kind by; the draft must stay where it is. */
 int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
                    const struct language *language, const struct cgroup_limits *limits,
                    struct nest_kind *ret_kind);
+/* Enough to build them. 0, or -1 without memory. */
+int nest_kind_complete(struct nest_kind *kind);
 void nest_kind_done(struct nest_kind *kind);
 
 /* nest_build.c: by the encoded plans; NULL where it did not come about. What was built is dropped,
@@ -61,7 +73,7 @@ const char *lodging_way(const struct lodging *lodging);
 void nests_tell(const struct nests *nests, const char *kind, const char *text);
 
 /* False where there is none. In either case the engine sees to it that there will be one. */
-bool nests_take(struct nests *nests, const struct nest_kind *kind, struct lodging *ret_lodging);
+bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret_lodging);
 /* Gives it back after a run in it was finished; a nest that is not `clean` is ended. */
 void nests_give(struct nests *nests, const struct lodging *lodging, bool clean);
 

@@ -169,7 +169,8 @@ static void borrow_language(struct passage *passage)
                                                  .env = none,
                                                  .keeps = none,
                                                  .sets = none,
-                                                 .cold = none };
+                                                 .cold = none,
+                                                 .is_passing = true };
 }
 
 /* Whether a copy of a parked worker may be the run. */

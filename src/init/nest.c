@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -64,6 +65,39 @@ static int keep_proc(struct init *init)
         return 0;
 }
 
+/* Each run has these of its own. The others have nothing in them that a run could leave behind, or
+ * (the network) nobody can change it. */
+static bool is_of_run(int namespace)
+{
+        return namespace == NAMESPACE_MOUNT || namespace == NAMESPACE_PID ||
+               namespace == NAMESPACE_IPC;
+}
+
+static int open_namespaces(struct init *init, bool of_run)
+{
+        char path[32];
+
+        for (int i = 0; i < NAMESPACE_COUNT; i++) {
+                if (is_of_run(i) != of_run)
+                        continue;
+                (void)snprintf(path, sizeof(path), "self/ns/%s", namespaces[i].name);
+                init->namespace_fds[i] = openat(init->host_proc, path, O_RDONLY | O_CLOEXEC);
+                if (init->namespace_fds[i] < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+static int open_shared_namespaces(struct init *init)
+{
+        return open_namespaces(init, false);
+}
+
+static int open_own_namespaces(struct init *init)
+{
+        return open_namespaces(init, true);
+}
+
 static const struct step nest_steps[] = {
         { STAGE_NETWORK, network_begin, true },
         { STAGE_USER_MAP, container_map_user, true },
@@ -80,6 +114,8 @@ static const struct step nest_steps[] = {
         { STAGE_HOSTNAME, container_set_hostname, false },
         { STAGE_NETWORK, network_enter, true },
         { STAGE_GROUP, keeper_enter_groups, true },
+        { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
+        { STAGE_NAMESPACES, open_shared_namespaces, true },
 };
 
 /* ---- a run ---- */
@@ -128,11 +164,9 @@ static int size_workspace(struct init *init)
 
 /* What needs nothing of the run's own. */
 static const struct step egg_steps[] = {
-        { STAGE_DEVICES, new_terminals, true },
-        { STAGE_PROC, root_proc, false },
-        { STAGE_WORKSPACE, make_workspace, true },
-        { STAGE_FILES, make_code, true },
-        { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
+        { STAGE_DEVICES, new_terminals, true },          { STAGE_PROC, root_proc, false },
+        { STAGE_WORKSPACE, make_workspace, true },       { STAGE_FILES, make_code, true },
+        { STAGE_NAMESPACES, open_own_namespaces, true },
 };
 
 static const struct step hatch_steps[] = {
@@ -174,6 +208,8 @@ static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, c
                 report_failure(init, STAGE_FORK, errno);
         if (init->plan.adopts)
                 keeper_adopt(init, fds[1], hatch->plan_length);
+        for (int i = 0; i < NAMESPACE_COUNT; i++)
+                fd_close(init->namespace_fds[i]);
         keeper_run(init);
 }
 

@@ -24,11 +24,39 @@ static mode_t mode_of(int flags, va_list arguments)
         return flags & (O_CREAT | __O_TMPFILE) ? (mode_t)va_arg(arguments, int) : 0;
 }
 
-#define REAL(type, name)                                                                           \
-        static type *real;                                                                         \
-                                                                                                   \
-        if (!real)                                                                                 \
-        real = (type *)dlsym(RTLD_NEXT, #name)
+typedef pid_t pid_function(void);
+typedef uid_t id_function(void);
+typedef int name_function(char *name, size_t size);
+
+/* Both names of open() and its kin are there, and what the compiler makes of them where it checks
+ * their arguments. */
+#define HOOKS(X)                                                                                   \
+        X(open_function, open)                                                                     \
+        X(open_function, open64)                                                                   \
+        X(open_function, __open_2)                                                                 \
+        X(open_function, __open64_2)                                                               \
+        X(openat_function, openat)                                                                 \
+        X(openat_function, openat64)                                                               \
+        X(fopen_function, fopen)                                                                   \
+        X(fopen_function, fopen64)                                                                 \
+        X(pid_function, getpid)                                                                    \
+        X(pid_function, getppid)                                                                   \
+        X(id_function, getuid)                                                                     \
+        X(id_function, geteuid)                                                                    \
+        X(id_function, getgid)                                                                     \
+        X(id_function, getegid)                                                                    \
+        X(name_function, gethostname)                                                              \
+        X(pid_function, fork)
+
+#define DECLARE_REAL(type, name) static type *real_##name;
+HOOKS(DECLARE_REAL)
+
+/* All at once, and so before there are copies: each would have to look a name up again, and have
+ * pages of its own for it. */
+#define FIND_REAL(type, name) real_##name = (type *)dlsym(RTLD_NEXT, #name);
+static void find_real(void){ HOOKS(FIND_REAL) }
+
+#define REAL(name) (real_##name ? real_##name : (find_real(), real_##name))
 
 #define HOOK_OPEN(name)                                                                            \
         EXPORT int name(const char *path, int flags, ...);                                         \
@@ -37,14 +65,13 @@ static mode_t mode_of(int flags, va_list arguments)
                 va_list arguments;                                                                 \
                 mode_t mode;                                                                       \
                 int fd;                                                                            \
-                REAL(open_function, name);                                                         \
                                                                                                    \
                 if (stops_open(path, &fd))                                                         \
                         return fd;                                                                 \
                 va_start(arguments, flags);                                                        \
                 mode = mode_of(flags, arguments);                                                  \
                 va_end(arguments);                                                                 \
-                return real(path, flags, mode);                                                    \
+                return REAL(name)(path, flags, mode);                                              \
         }
 
 #define HOOK_OPENAT(name)                                                                          \
@@ -54,14 +81,13 @@ static mode_t mode_of(int flags, va_list arguments)
                 va_list arguments;                                                                 \
                 mode_t mode;                                                                       \
                 int fd;                                                                            \
-                REAL(openat_function, name);                                                       \
                                                                                                    \
                 if (stops_open(path, &fd))                                                         \
                         return fd;                                                                 \
                 va_start(arguments, flags);                                                        \
                 mode = mode_of(flags, arguments);                                                  \
                 va_end(arguments);                                                                 \
-                return real(dir, path, flags, mode);                                               \
+                return REAL(name)(dir, path, flags, mode);                                         \
         }
 
 #define HOOK_FOPEN(name)                                                                           \
@@ -69,22 +95,14 @@ static mode_t mode_of(int flags, va_list arguments)
         FILE *name(const char *path, const char *mode)                                             \
         {                                                                                          \
                 int fd;                                                                            \
-                REAL(fopen_function, name);                                                        \
                                                                                                    \
                 if (stops_open(path, &fd))                                                         \
                         return fd < 0 ? NULL : fdopen(fd, mode);                                   \
-                return real(path, mode);                                                           \
+                return REAL(name)(path, mode);                                                     \
         }
 
-HOOK_OPEN(open)
-HOOK_OPEN(open64)
-/* What the compiler makes of them where it checks their arguments. */
-HOOK_OPEN(__open_2)
-HOOK_OPEN(__open64_2)
-HOOK_OPENAT(openat)
-HOOK_OPENAT(openat64)
-HOOK_FOPEN(fopen)
-HOOK_FOPEN(fopen64)
+HOOK_OPEN(open) HOOK_OPEN(open64) HOOK_OPEN(__open_2) HOOK_OPEN(__open64_2) HOOK_OPENAT(openat)
+        HOOK_OPENAT(openat64) HOOK_FOPEN(fopen) HOOK_FOPEN(fopen64)
 
 /* ---- who am I ---- */
 
@@ -92,27 +110,21 @@ HOOK_FOPEN(fopen64)
         EXPORT type name(void);                                                                    \
         type name(void)                                                                            \
         {                                                                                          \
-                typedef type function(void);                                                       \
-                REAL(function, name);                                                              \
-                                                                                                   \
-                return stops_poses() ? (posed) : real();                                           \
+                return stops_poses() ? (posed) : REAL(name)();                                     \
         }
 
-HOOK_IDENTITY(pid_t, getpid, POSED_PID)
-HOOK_IDENTITY(pid_t, getppid, POSED_PARENT)
-HOOK_IDENTITY(uid_t, getuid, POSED_ID)
-HOOK_IDENTITY(uid_t, geteuid, POSED_ID)
-HOOK_IDENTITY(gid_t, getgid, POSED_ID)
-HOOK_IDENTITY(gid_t, getegid, POSED_ID)
+                HOOK_IDENTITY(pid_t, getpid, POSED_PID) HOOK_IDENTITY(pid_t, getppid, POSED_PARENT)
+                        HOOK_IDENTITY(uid_t, getuid, POSED_ID)
+                                HOOK_IDENTITY(uid_t, geteuid, POSED_ID)
+                                        HOOK_IDENTITY(gid_t, getgid, POSED_ID)
+                                                HOOK_IDENTITY(gid_t, getegid, POSED_ID)
 
-EXPORT int gethostname(char *name, size_t size);
+                                                        EXPORT
+        int gethostname(char *name, size_t size);
 int gethostname(char *name, size_t size)
 {
-        typedef int function(char *, size_t);
-        REAL(function, gethostname);
-
         if (!stops_poses() || size < sizeof(POSED_HOST))
-                return real(name, size);
+                return REAL(gethostname)(name, size);
         memcpy(name, POSED_HOST, sizeof(POSED_HOST));
         return 0;
 }
@@ -121,10 +133,7 @@ int gethostname(char *name, size_t size)
 
 pid_t hooks_real_fork(void)
 {
-        typedef pid_t function(void);
-        REAL(function, fork);
-
-        return real();
+        return REAL(fork)();
 }
 
 EXPORT pid_t fork(void);

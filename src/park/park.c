@@ -2,11 +2,12 @@
  * The library in a parked interpreter. It is loaded before everything else (LD_PRELOAD), stops the
  * interpreter where it would open the user's program, and waits for keepers who ask for a guest.
  *
- * For each guest: a child that shares our memory (so that nothing is copied for it) joins the
- * keeper's namespaces and forks. That fork, a copy of the interpreter, is born in all of them. It
- * enters the control groups, drops everything exactly as a guest that is executed does
- * (src/init/guest.c is compiled into this library), proves it, reports, and goes on into the user's
- * program. We are its parent, so we tell its keeper how it ended.
+ * For each guest a fork, a copy of the interpreter, is born in the keeper's pid namespace and joins
+ * the others. It enters the control groups, drops everything exactly as a guest that is executed
+ * does (src/init/guest.c is compiled into this library), proves it, reports, and goes on into the
+ * user's program. We are its parent, so we tell its keeper how it ended. Where the keeper has a
+ * user namespace of its own, there is no way back out of it: then a child that shares our memory
+ * (so that nothing is copied for it) joins all of them and forks.
  *
  * Nothing here allocates, and there is one thread.
  */
@@ -29,7 +30,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -52,6 +52,7 @@ static struct {
         struct init init;
         int own_fds[OWN_FDS_MAX]; /* those that the interpreter has opened itself */
         int own_fd_count;
+        int own_pids; /* our own pid namespace */
         char *environment[ENVIRONMENT_MAX];
         struct guest guests[GUESTS_MAX];
         int fds[ORDER_FDS_MAX];
@@ -174,6 +175,21 @@ static void enter_groups(struct init *init)
                         report_failure(init, STAGE_GROUP, errno);
 }
 
+/* Whether the guest was forked by whoever joined all namespaces before. */
+static bool is_born_joined(void)
+{
+        return park.order.user_namespace;
+}
+
+/* All but the pid namespace, in which this process was born. */
+static void join_namespaces(struct init *init)
+{
+        for (int i = 0; i < NAMESPACE_COUNT && !is_born_joined(); i++)
+                if (i != NAMESPACE_USER && i != NAMESPACE_PID &&
+                    setns(park.fds[ADOPT_NAMESPACES + i], (int)namespaces[i].flag) < 0)
+                        report_failure(init, STAGE_NAMESPACES, errno);
+}
+
 static void become_guest(void)
 {
         struct init *init = &park.init;
@@ -186,6 +202,7 @@ static void become_guest(void)
         if (fds[ADOPT_REPORTS] != HELPER_SOCKET &&
             dup3(fds[ADOPT_REPORTS], HELPER_SOCKET, O_CLOEXEC) < 0)
                 _exit(1);
+        join_namespaces(init);
         enter_groups(init);
         park_decode_plan(init, fds[ADOPT_PLAN], park.order.plan_length);
         for (int i = 0; i < 3; i++)
@@ -214,13 +231,13 @@ static void become_guest(void)
 /* ---- the parked side ---- */
 
 /* In the child that shares our memory: joins the keeper, then forks the guest. */
-static int fork_guest(void *argument)
+static int join_and_fork(void *argument)
 {
         pid_t pid;
 
         (void)argument;
         /* The user namespace is the first of them: it gives the right to the others. */
-        for (int i = park.order.user_namespace ? 0 : 1; i < NAMESPACE_COUNT; i++)
+        for (int i = 0; i < NAMESPACE_COUNT; i++)
                 if (setns(park.fds[ADOPT_NAMESPACES + i], (int)namespaces[i].flag) < 0)
                         goto failed;
         pid = hooks_real_fork();
@@ -267,23 +284,48 @@ static struct guest *free_place(void)
         return NULL;
 }
 
+/* By a child that joins in our place; whether this process is the guest now. */
+static bool fork_beyond(void)
+{
+        static char stack[CHILD_STACK] __attribute__((aligned(16)));
+        volatile pid_t child;
+
+        if (setjmp(park.resume))
+                return true;
+        child = clone(join_and_fork, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+        if (child > 0)
+                (void)waitpid(child, NULL, __WALL);
+        return false;
+}
+
+/* By ourselves: only children are born in the pid namespace that one joins, and there is a way
+ * back. Whether this process is the guest now. */
+static bool fork_within(void)
+{
+        pid_t pid = -1;
+
+        if (setns(park.fds[ADOPT_NAMESPACES + NAMESPACE_PID], CLONE_NEWPID) == 0)
+                pid = hooks_real_fork();
+        if (pid == 0)
+                return true;
+        park.forked = pid;
+        park.fork_errno = errno;
+        /* The next guest would be born among the processes of this one. */
+        if (setns(park.own_pids, CLONE_NEWPID) < 0)
+                _exit(1);
+        return false;
+}
+
 /* Whether this process is the guest now. */
 static bool start_guest(void)
 {
-        static char stack[CHILD_STACK] __attribute__((aligned(16)));
         struct adopt_end failed = { .sys_errno = EAGAIN };
-        struct guest *volatile guest = free_place();
-        volatile pid_t child = -1;
+        struct guest *guest = free_place();
 
         park.forked = 0;
         park.fork_errno = EAGAIN;
-        if (setjmp(park.resume))
+        if (guest && (is_born_joined() ? fork_beyond() : fork_within()))
                 return true;
-        if (guest)
-                child = clone(fork_guest, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
-                              NULL);
-        if (child > 0)
-                (void)waitpid(child, NULL, __WALL);
         if (park.forked > 0) {
                 /* Our child since the one in between is gone: the number is its own. */
                 *guest = (struct guest){ park.forked, sys_pidfd_open(park.forked),
@@ -325,7 +367,10 @@ static void look_around(void)
 
         init->host_proc = fcntl(proc, F_DUPFD_CLOEXEC, PARK_SOCKET + 1);
         fd_close(proc);
-        if (init->host_proc < 0 || stat("/", &root) < 0)
+        proc = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+        park.own_pids = fcntl(proc, F_DUPFD_CLOEXEC, PARK_SOCKET + 1);
+        fd_close(proc);
+        if (init->host_proc < 0 || park.own_pids < 0 || stat("/", &root) < 0)
                 _exit(1);
         namespace_inodes(init->host_proc, init->outer_namespaces);
         init->outer_root[0] = root.st_dev;
@@ -409,32 +454,9 @@ void park_execute(void)
         once_execute(&park.init);
 }
 
-static void put_words(int fd, const char **words, uint32_t count)
-{
-        for (uint32_t i = 0; i < count; i++)
-                (void)fd_write_all(fd, words[i], strlen(words[i]) + 1);
-}
-
-/* For a launcher that asks: how many arguments the program has, a random number, they, and its
- * environment, each with a NUL at its end. */
 int park_describe(void)
 {
-        const struct plan *plan = &park.init.plan;
-        int fd = memfd_create("run", MFD_CLOEXEC);
-        unsigned seed = 0;
-        char count[16], random[16];
-
-        if (fd < 0)
-                return -1;
-        if (getrandom(&seed, sizeof(seed), 0) < 0)
-                _exit(1); /* a seed that others have would be worse */
-        (void)snprintf(count, sizeof(count), "%u", plan->argument_count);
-        (void)snprintf(random, sizeof(random), "%u", seed >> 1);
-        put_words(fd, (const char *[]){ count, random }, 2);
-        put_words(fd, plan->arguments, plan->argument_count);
-        put_words(fd, plan->environment, plan->environment_count);
-        (void)lseek(fd, 0, SEEK_SET);
-        return fd;
+        return describe_run(&park.init.plan);
 }
 
 bool park_is_due(void)

@@ -29,6 +29,10 @@ struct init;
 void park_forget(struct init *init);
 void park_decode_plan(struct init *init, int plan_fd, uint64_t length);
 
+/* describe.c: arguments and environment of the run, as a file to read; or -1. */
+struct plan;
+int describe_run(const struct plan *plan);
+
 /* once.c */
 void once_wait(struct init *init, int socket);
 void once_execute(const struct init *init);
