@@ -3,15 +3,16 @@
  *
  * Runs once, when the project is built, on the architecture it is built for: libseccomp turns the
  * rules below into BPF, which is embedded, so that a run neither links libseccomp nor spends time
- * on it. Several filters come out: filter_main, which every guest gets; filter_pinned, added where
- * the CPU share is held by affinity, which must then not be changed; filter_forks, added where no
+ * on it. Several filters come out: filter_main, which every guest gets, or filter_noted, the same
+ * with a listener for what a guest without a way out tries to reach; filter_pinned, added where the
+ * CPU share is held by affinity, which must then not be changed; filter_forks, added where no
  * control group counts processes, which asks the monitor about each new one; filter_shared, added
  * where the guest writes into a directory of the host's; filter_network, filter_network_forks and
  * filter_network_threads, one of which is added where the supervisor makes the guest's connections,
  * the latter where it is asked about processes or threads too (a process can have one such
- * listener); filter_attempts and its like, where the supervisor only notes what a guest without a
- * way out tries to reach; filter_sockets, which goes with filter_network; and filter_measured,
- * added where the monitor measures what the guest uses.
+ * listener); filter_attempts_forks and filter_attempts_threads, which note attempts besides;
+ * filter_sockets, which goes with filter_network; and filter_measured, added where the monitor
+ * measures what the guest uses.
  *
  * The main filter is written a second time, as the JSON that container engines take
  * (seccomp_profile.h), from the very same calls.
@@ -21,6 +22,7 @@
  * Comparisons that allow are exact over 64 bits: a value with stray high bits is refused.
  */
 #include "compact-bpf.h"
+#include "seccomp-profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +34,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -131,40 +134,6 @@ static void must(int r, const char *what)
         }
 }
 
-/* The same rule for a container engine, within a string of C; its parts in the engine's words. */
-static FILE *profile;
-
-static const char *const comparisons[] = {
-        [SCMP_CMP_NE] = "SCMP_CMP_NE",
-        [SCMP_CMP_LT] = "SCMP_CMP_LT",
-        [SCMP_CMP_LE] = "SCMP_CMP_LE",
-        [SCMP_CMP_EQ] = "SCMP_CMP_EQ",
-        [SCMP_CMP_GE] = "SCMP_CMP_GE",
-        [SCMP_CMP_GT] = "SCMP_CMP_GT",
-        [SCMP_CMP_MASKED_EQ] = "SCMP_CMP_MASKED_EQ",
-};
-
-static void print_rule(uint32_t action, const char *name, unsigned count,
-                       const struct scmp_arg_cmp *args)
-{
-        bool allows = action == SCMP_ACT_ALLOW;
-
-        (void)fprintf(profile,
-                      "        \",{\\\"names\\\":[\\\"%s\\\"],\\\"action\\\":\\\"%s\\\"\"\n", name,
-                      allows ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO");
-        if (!allows)
-                (void)fprintf(profile, "        \",\\\"errnoRet\\\":%u\"\n", action & 0xffff);
-        (void)fprintf(profile, "        \",\\\"args\\\":[\"\n");
-        for (unsigned i = 0; i < count; i++)
-                (void)fprintf(
-                        profile,
-                        "        \"%s{\\\"index\\\":%u,\\\"value\\\":%llu,\\\"valueTwo\\\":%llu,"
-                        "\\\"op\\\":\\\"%s\\\"}\"\n",
-                        i ? "," : "", args[i].arg, (unsigned long long)args[i].datum_a,
-                        (unsigned long long)args[i].datum_b, comparisons[args[i].op]);
-        (void)fprintf(profile, "        \"]}\"\n");
-}
-
 static void add(scmp_filter_ctx ctx, uint32_t action, const char *name, unsigned count,
                 const struct scmp_arg_cmp *args)
 {
@@ -172,8 +141,7 @@ static void add(scmp_filter_ctx ctx, uint32_t action, const char *name, unsigned
 
         if (nr < 0)
                 return; /* this architecture does not have it */
-        if (profile)
-                print_rule(action, name, count, args);
+        profile_add(action, name, count, args);
         must(seccomp_rule_add_array(ctx, action, nr, count, args), name);
 }
 
@@ -265,6 +233,12 @@ static void note_attempts(scmp_filter_ctx ctx)
 {
         add(ctx, SCMP_ACT_NOTIFY, "connect", 0, NULL);
         add_one(ctx, SCMP_ACT_NOTIFY, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
+}
+
+/* In the main filter the others of these calls must be allowed. */
+static bool is_noted(const char *name)
+{
+        return strcmp(name, "connect") == 0 || strcmp(name, "sendto") == 0;
 }
 
 static void ask_about_forks(scmp_filter_ctx ctx)
@@ -409,39 +383,6 @@ static void print_filter(scmp_filter_ctx ctx, const char *name, FILE *out)
         (void)fprintf(out, "};\n");
 }
 
-/* The profile begins with what becomes of a call that no rule names. clone3 is such a one, and
- * named nevertheless: an engine that does not know of another default than EPERM must not say that
- * of it.
- */
-static void begin_profile(const char *path)
-{
-        const char *const words[] = { "defaultAction", "SCMP_ACT_ERRNO", "architectures",
-                                      native_architecture() == AUDIT_ARCH_X86_64
-                                              ? "SCMP_ARCH_X86_64"
-                                              : "SCMP_ARCH_AARCH64" };
-
-        profile = fopen(path, "w");
-        if (!profile)
-                must(-errno, path);
-        (void)fprintf(profile,
-                      "/* Written by gen-seccomp; see tools/gen-seccomp.c. */\n"
-                      "static const char seccomp_profile[] =\n"
-                      "        \"{\\\"%s\\\":\\\"%s\\\",\\\"defaultErrnoRet\\\":%d,\"\n"
-                      "        \"\\\"%s\\\":[\\\"%s\\\"],\\\"syscalls\\\":[\"\n"
-                      "        "
-                      "\"{\\\"names\\\":[\\\"clone3\\\"],\\\"action\\\":\\\"SCMP_ACT_ERRNO\\\",\"\n"
-                      "        \"\\\"errnoRet\\\":%d,\\\"args\\\":[]}\"\n",
-                      words[0], words[1], ENOSYS, words[2], words[3], ENOSYS);
-}
-
-static void end_profile(void)
-{
-        (void)fprintf(profile, "        \"]}\";\n");
-        if (fclose(profile) != 0)
-                must(-errno, "profile");
-        profile = NULL;
-}
-
 static void keep_affinity(scmp_filter_ctx ctx)
 {
         add(ctx, SCMP_ACT_ERRNO(EPERM), "sched_setaffinity", 0, NULL);
@@ -457,7 +398,6 @@ static const struct {
         { "filter_pinned", { keep_affinity } },
         { "filter_forks", { ask_about_forks } },
         { "filter_threads", { ask_about_threads } },
-        { "filter_attempts", { note_attempts } },
         { "filter_attempts_forks", { note_attempts, ask_about_forks } },
         { "filter_attempts_threads", { note_attempts, ask_about_threads } },
         { "filter_network", { ask_about_addresses } },
@@ -468,25 +408,40 @@ static const struct {
         { "filter_measured", { keep_open_to_view } },
 };
 
-int main(int argc, char **argv)
+static scmp_filter_ctx new_main_filter(bool notes_attempts)
 {
         scmp_filter_ctx ctx = new_filter(SCMP_ACT_ERRNO(ENOSYS));
-        FILE *out = argc == 3 ? fopen(argv[1], "w") : NULL;
 
-        if (!out)
-                must(-EINVAL, "usage: gen-seccomp OUTPUT PROFILE");
-        begin_profile(argv[2]);
-        (void)fprintf(out, "/* Written by gen-seccomp; see tools/gen-seccomp.c. */\n");
         for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-                add(ctx, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+                if (!notes_attempts || !is_noted(allowed[i]))
+                        add(ctx, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+        if (notes_attempts) {
+                note_attempts(ctx);
+                add_one(ctx, SCMP_ACT_ALLOW, "sendto", SCMP_A4(SCMP_CMP_EQ, 0));
+        }
         for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
                 add(ctx, SCMP_ACT_ERRNO(EPERM), refused[i], 0, NULL);
         /* Reading the clock's state is a zero in memory a filter cannot see; both are refused. */
         add(ctx, SCMP_ACT_ERRNO(EPERM), "adjtimex", 0, NULL);
         add(ctx, SCMP_ACT_ERRNO(EPERM), "clock_adjtime", 0, NULL);
         add_conditional(ctx);
-        end_profile();
+        return ctx;
+}
+
+int main(int argc, char **argv)
+{
+        scmp_filter_ctx ctx;
+        FILE *out = argc == 3 ? fopen(argv[1], "w") : NULL;
+
+        if (!out)
+                must(-EINVAL, "usage: gen-seccomp OUTPUT PROFILE");
+        profile_begin(native_architecture() == AUDIT_ARCH_X86_64 ? "SCMP_ARCH_X86_64"
+                                                                 : "SCMP_ARCH_AARCH64");
+        (void)fprintf(out, "/* Written by gen-seccomp; see tools/gen-seccomp.c. */\n");
+        ctx = new_main_filter(false);
+        must(profile_end(argv[2]), argv[2]);
         print_filter(ctx, "filter_main", out);
+        print_filter(new_main_filter(true), "filter_noted", out);
 
         for (size_t i = 0; i < sizeof(additions) / sizeof(additions[0]); i++) {
                 ctx = new_filter(SCMP_ACT_ALLOW);

@@ -3,12 +3,13 @@
  *
  * Theory of operation. The caller may have threads and much memory. So the child shares the memory
  * (CLONE_VM), on a stack of its own, and does two things only: puts the socket in place and
- * executes the helper. We do not wait for it (no CLONE_VFORK): it starts on another CPU while this
- * thread goes on. It touches nothing of ours but its own struct; errno is shared, and written only
- * where it fails. All signals are blocked in it, so that no handler of the caller's runs there. The
- * kernel makes its exit signal SIGCHLD at the exec, so a caller's handler may hear of its end, or
- * even reap it: we go by the pidfd and the socket, and a helper that was reaped by somebody else is
- * as good.
+ * executes the helper. We wait until it has (CLONE_VFORK): a child that does not begin on this CPU
+ * at once is often left behind us for as long as we have work, though another CPU is idle, where a
+ * thread that is woken finds one. It touches nothing of ours but its own struct; errno is shared,
+ * and written only where it fails. All signals are blocked in it, so that no handler of the
+ * caller's runs there. The kernel makes its exit signal SIGCHLD at the exec, so a caller's handler
+ * may hear of its end, or even reap it: we go by the pidfd and the socket, and a helper that was
+ * reaped by somebody else is as good.
  */
 #include "backend/child.h"
 #include "base/fd.h"
@@ -58,7 +59,7 @@ pid_t child_start(struct child *child, int *ret_pidfd)
         sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
         pid = clone(child_main, child->stack + sizeof(child->stack),
-                    CLONE_VM | (int)SYS_CLONE_PIDFD, child, &pidfd);
+                    CLONE_VM | CLONE_VFORK | (int)SYS_CLONE_PIDFD, child, &pidfd);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (pid > 0)
                 *ret_pidfd = pidfd;

@@ -216,9 +216,22 @@ static unsigned remove_group(struct run *run)
         return left;
 }
 
+/* Waits for the helper's end; whether it says that it left nothing. */
+static bool wait_for_helper(const struct run *run)
+{
+        siginfo_t info = { 0 };
+        int r = -1;
+
+        if (run->helper_pidfd < 0)
+                return false;
+        do
+                r = waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL);
+        while (r < 0 && errno == EINTR);
+        return r == 0 && info.si_code == CLD_EXITED && info.si_status == 0;
+}
+
 unsigned run_finish(struct run *run)
 {
-        siginfo_t info;
         unsigned left;
 
         if (run->nest) {
@@ -226,12 +239,7 @@ unsigned run_finish(struct run *run)
                 return 0;
         }
         fd_close(fd_take(&run->socket));
-        if (run->helper_pidfd >= 0)
-                while (waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL) <
-                               0 &&
-                       errno == EINTR)
-                        ;
-        left = remove_group(run);
+        left = wait_for_helper(run) ? 0 : remove_group(run);
         cgroup_close(&run->group);
         return left;
 }

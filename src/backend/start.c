@@ -63,7 +63,7 @@ static int open_entries(const struct backend_host *host, const struct backend_in
 static int take_helper(const struct backend_host *host, bool makes_network, struct run *run,
                        struct error *err)
 {
-        const char *hint = makes_network ? HELPER_HINT_NETWORK : NULL;
+        const char *hint = makes_network ? HELPER_HINT_NETWORK_BESIDE : NULL;
 
         if (host->early)
                 run->helper = host->early;
@@ -77,7 +77,7 @@ static int take_helper(const struct backend_host *host, bool makes_network, stru
 
 bool backend_makes_network(const struct plan *plan)
 {
-        return plan->kind == PLAN_CONTAINER && !plan->user_namespace &&
+        return plan->kind == PLAN_CONTAINER && !plan->user_namespace && !plan->park &&
                plan->network != PLAN_NETWORK_HOST;
 }
 
@@ -103,8 +103,7 @@ int backend_start(const struct backend *backend, const struct backend_host *host
                 plan->kind == PLAN_CONTAINER && backend != &backend_docker ? SIGKILL : SIGINT;
         cgroup_name(host->site, host->number, name);
         memcpy(run->group.name, name, sizeof(name));
-        /* The helper starts up on another CPU while the rest is prepared; it waits for the order.
-         */
+        /* The helper starts up while the rest is prepared, and waits for the order. */
         r = take_helper(host, backend_makes_network(plan), run, err);
         if (r == 0 && host->site->version == CGROUP_V2)
                 r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);

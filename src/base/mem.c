@@ -1,4 +1,7 @@
 #include "base/mem.h"
+#ifdef SBX_FIRST_MEMORY
+#include "base/first_memory.h"
+#endif
 
 #include <string.h>
 
@@ -22,9 +25,62 @@ void mem_fail_after(uint64_t count)
         fail_countdown = count;
 }
 
+#ifdef SBX_FIRST_MEMORY
+static void *take(size_t size)
+{
+        void *first = first_memory_take(size);
+
+        return first ? first : calloc(1, size);
+}
+
+static void *move_out(void *first, size_t size)
+{
+        size_t old_size = first_memory_size(first);
+        void *moved = take(size);
+
+        if (moved) {
+                memcpy(moved, first, old_size < size ? old_size : size);
+                first_memory_give(first);
+        }
+        return moved;
+}
+
+static void *resize(void *old, size_t size)
+{
+        if (!old)
+                return take(size);
+        if (!first_memory_owns(old))
+                return realloc(old, size);
+        return size <= first_memory_size(old) ? old : move_out(old, size);
+}
+
+static void give(void *memory)
+{
+        if (first_memory_owns(memory))
+                first_memory_give(memory);
+        else
+                free(memory);
+}
+#else
+static void *take(size_t size)
+{
+        return calloc(1, size);
+}
+
+static void *resize(void *old, size_t size)
+{
+        return realloc(old, size);
+}
+
+static void give(void *memory)
+{
+        free(memory);
+}
+#endif
+
 void *mem_alloc(size_t size)
 {
-        return should_fail() ? NULL : calloc(1, size ? size : 1);
+        return should_fail() ? NULL : take(size ? size : 1);
 }
 
 void *mem_resize(void *old, size_t count, size_t item)
@@ -33,7 +89,7 @@ void *mem_resize(void *old, size_t count, size_t item)
 
         if (__builtin_mul_overflow(count, item, &size) || should_fail())
                 return NULL;
-        return realloc(old, size ? size : 1);
+        return resize(old, size ? size : 1);
 }
 
 void *mem_dup(const void *data, size_t length)
@@ -60,7 +116,7 @@ char *mem_strdup(const char *text)
 
 void mem_free(void *memory)
 {
-        free(memory);
+        give(memory);
 }
 
 int mem_grow(void **array, size_t count, size_t *capacity, size_t item)

@@ -85,8 +85,9 @@ enum setup_use { SETUP_NO_RUN, SETUP_RUN, SETUP_RUN_ELSEWHERE };
 /* `languages_dir` may be NULL. */
 int setup_engine(const char *languages_dir, enum setup_use use, sbx_engine **ret_engine,
                  struct error *err);
-/* What it is for where something runs, as far as that can be told before the policy is read. */
-enum setup_use setup_use_of_run(const struct options *options);
+/* What it is for where something runs. A policy is read first only where it comes from a file,
+ * which may name a backend; then it is in `ret_policy`, which is the caller's. */
+enum setup_use setup_use_of_run(const struct options *options, sbx_policy **ret_policy);
 /* The policies and seals that the options name, in their order; without any, SANDBOX_POLICY; then
  * the SANDBOX_* variables over them. `more` are further options, or NULL. */
 int setup_policy(const struct options *options, const struct options *more, sbx_policy **ret_policy,

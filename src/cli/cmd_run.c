@@ -18,7 +18,8 @@ struct run {
         struct run_code code;
         int stdin_fd; /* owned, or -1 */
         sbx_request *req;
-        sbx_cases *cases; /* owned, or NULL */
+        sbx_policy *policy; /* owned; NULL while it was not read */
+        sbx_cases *cases;   /* owned, or NULL */
         unsigned jobs;
         struct run_verdicts verdicts;
         struct run_events events;
@@ -41,13 +42,12 @@ static int set_code(struct run *run, struct error *err)
 
 static int set_policy(struct run *run, struct error *err)
 {
-        AUTO_POLICY sbx_policy *policy = NULL;
         sbx_error *failure = NULL;
-        int r = setup_policy(run->options, NULL, &policy, err);
+        int r = run->policy ? 0 : setup_policy(run->options, NULL, &run->policy, err);
 
         if (r < 0)
                 return r;
-        if (sbx_request_set_policy(run->req, policy, &failure) < 0)
+        if (sbx_request_set_policy(run->req, run->policy, &failure) < 0)
                 return report_take(err, failure);
         return options_apply(run->options, run->req, err);
 }
@@ -211,10 +211,11 @@ static int run_main(const struct cli *cli, const struct options *options, struct
                 .log = { .fd = -1 },
         };
         AUTO_ENGINE sbx_engine *engine = NULL;
-        /* First of all: its helper starts up on another CPU while we read code and policy. It runs
-         * nothing before it has its order, and goes if there is none. */
-        int r = setup_engine(options_value(options, "languages"), setup_use_of_run(options),
-                             &engine, err);
+        /* First of all: its helper starts up on another CPU while we read code and policy, unless
+         * that is a file, which may have it run elsewhere. It runs nothing before it has its
+         * order, and goes if there is none. */
+        int r = setup_engine(options_value(options, "languages"),
+                             setup_use_of_run(options, &run.policy), &engine, err);
 
         if (r == 0)
                 r = prepare(&run, err);
@@ -223,6 +224,7 @@ static int run_main(const struct cli *cli, const struct options *options, struct
         run_events_done(&run.events);
         run_log_close(&run.log);
         sbx_request_free(run.req);
+        sbx_policy_free(run.policy);
         sbx_cases_free(run.cases);
         fd_close(run.stdin_fd);
         mem_free(run.code.data);

@@ -254,7 +254,11 @@ static int apply_landlock(struct init *init)
         if (init->plan.kind == PLAN_LOCAL && allow_scratch(init, rules, abi) < 0)
                 return -1;
         init->report.landlock_abi = abi;
-        return landlock_apply(rules);
+        if (landlock_apply(rules) < 0)
+                return -1;
+        if (verify_landlock())
+                init->report.seen |= PROTECTION_BIT(LANDLOCK);
+        return 0;
 }
 
 /* The library in a guest that waits talks over one of them, and is loaded from the other. */
@@ -292,6 +296,14 @@ static int close_descriptors(struct init *init)
         return sys_close_range(REPORT_FILE + 1, ~0u);
 }
 
+/* What it tries to reach is worth telling, but nothing depends on it: a supervisor around us may be
+ * asked already, and a process has one. A worker of ours has no sockets. */
+static bool notes_attempts(const struct init *init)
+{
+        return init->plan.kind == PLAN_CONTAINER && init->plan.network != PLAN_NETWORK_HOST &&
+               !init->plan.report_fd;
+}
+
 /* Has the supervisor asked about connections. Without it there would be none, which the policy did
  * not ask for, so this is vital. */
 static int ask_supervisor(struct init *init)
@@ -304,17 +316,15 @@ static int ask_supervisor(struct init *init)
                 init->fork_listener = seccomp_ask_about_network(forks, threads_alone);
                 return init->fork_listener < 0 ? -1 : 0;
         }
-        /* What it tries to reach is worth telling, but nothing depends on it: a supervisor around
-         * us may be asked already, and a process has one. A worker of ours has no sockets. */
-        if (init->plan.kind == PLAN_CONTAINER && init->plan.network != PLAN_NETWORK_HOST &&
-            !init->plan.report_fd)
-                init->fork_listener = seccomp_note_attempts(forks, threads_alone);
+        if (forks && notes_attempts(init))
+                init->fork_listener = seccomp_note_attempts(threads_alone);
         return 0;
 }
 
 static int apply_filter(struct init *init)
 {
         bool shares_files = init->plan.kind == PLAN_LOCAL || init->plan.workspace[0];
+        bool has_none = init->fork_listener < 0 && !init->plan.ask_forks;
 
         if (init->plan.ask_forks && init->fork_listener < 0) {
                 init->fork_listener =
@@ -327,7 +337,8 @@ static int apply_filter(struct init *init)
         for (uint32_t i = 0; i < init->plan.mount_count; i++)
                 shares_files |= init->plan.mounts[i].kind == PLAN_MOUNT_WRITE;
         if (seccomp_apply(init->plan.pin_cpus > 0, shares_files,
-                          shares_files || init->plan.ask_forks) == 0)
+                          shares_files || init->plan.ask_forks,
+                          has_none && notes_attempts(init) ? &init->fork_listener : NULL) == 0)
                 return 0;
         /* Sockets that lead out are harmless in the guest's hands by this filter alone (fast open,
          * source routes, descriptors that are shared without threads), so no enforcement does

@@ -49,10 +49,14 @@ struct init {
         bool is_parked;      /* the guest is no new program, but a copy of a parked interpreter */
         int park_fd;         /* the parked interpreter that the guest comes from, or -1 */
         const int *join_fds;
-        int proc_tree;        /* the caller's /proc on its way to its place, or -1 */
+        int namespace_fds[NAMESPACE_COUNT]; /* in a nest: the way into them, for a parked
+                                               interpreter */
+        int proc_tree;                      /* the caller's /proc on its way to its place, or -1 */
         int fork_listener;    /* that asks about new processes and connections, or -1 */
-        pid_t network_maker;  /* the child that makes the network namespace */
-        int network_pair[2];  /* on which it hands it over; the first is -1 where there is none */
+        bool has_network;     /* the warden made a network namespace, and is in it */
+        int network_errno;    /* why it could not */
+        pid_t network_maker;  /* else: the child that makes one, of the warden or the keeper */
+        int network_pair[2];  /* on which that hands it over */
         struct report report; /* what is known so far */
         int trees[TREES_MAX]; /* by plan mount, the workspace's last: detached mounts on their way
                                * to their place */
@@ -108,7 +112,10 @@ int nest_size_code(struct init *init);
 /* Ends every process below this one. */
 void keeper_end_all(const struct init *init);
 
-/* network.c: has the network namespace made beside other work; enters it. */
+/* network.c. The warden's: makes the network namespace as its argument says. What fails is told by
+ * the keeper's first step: nobody listens before there was an order. */
+void network_prepare(struct init *init, const char *hint);
+/* The keeper's: has it made beside other work, where the warden did not; enters it. */
 int network_begin(struct init *init);
 int network_enter(struct init *init);
 
@@ -143,6 +150,11 @@ int guest_limit(int resource, uint64_t value);
 /* Notes in the report what this process has computed so far: that is not the program's. */
 void guest_count_cpu(struct init *init);
 uint64_t verify_protections(const struct init *init);
+/* Whether Landlock holds, right after it was applied. The file that shows it is root's while we may
+ * not be looked into, and refused without any Landlock; and once the filter of a run that is
+ * measured holds, who opened that to others cannot close it again. The keeper's memory is the
+ * guest's until it executes its program. */
+bool verify_landlock(void);
 /* Whether the limit of descriptors holds, which is set after the rest was verified. */
 bool verify_open_files(const struct init *init);
 

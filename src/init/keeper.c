@@ -240,7 +240,7 @@ _Noreturn void keeper_run(struct init *init)
         io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         guest = start_guest(init);
-        /* It had our memory, and may have been refused to close this again. */
+        /* It had our memory, and changed its id in it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         if (guest < 0)
                 report_failure(init, STAGE_FORK, errno);
@@ -276,20 +276,6 @@ _Noreturn void keeper_run(struct init *init)
 
 /* ---- a guest from a parked interpreter ---- */
 
-/* Our namespaces, for whoever is to join them. */
-static int open_namespaces(const struct init *init, int ret_fds[NAMESPACE_COUNT])
-{
-        char path[32];
-
-        for (int i = 0; i < NAMESPACE_COUNT; i++) {
-                (void)snprintf(path, sizeof(path), "self/ns/%s", namespaces[i].name);
-                ret_fds[i] = openat(init->host_proc, path, O_RDONLY | O_CLOEXEC);
-                if (ret_fds[i] < 0)
-                        return -1;
-        }
-        return 0;
-}
-
 /* Asks for it; what tells us its end, or -1. */
 static int ask_for_guest(struct init *init, int plan_fd, uint64_t plan_length)
 {
@@ -305,10 +291,10 @@ static int ask_for_guest(struct init *init, int plan_fd, uint64_t plan_length)
 
         if (ADOPT_FIXED_FDS + init->plan.join_count + (uint32_t)init->file_fd_count >
                     ORDER_FDS_MAX ||
-            open_namespaces(init, fds + ADOPT_NAMESPACES) < 0 ||
             socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return -1;
         fds[ADOPT_END] = pair[1];
+        memcpy(fds + ADOPT_NAMESPACES, init->namespace_fds, sizeof(init->namespace_fds));
         for (uint32_t i = 0; i < init->plan.join_count; i++)
                 fds[count++] = init->join_fds[i];
         for (int i = 0; i < init->file_fd_count; i++)
@@ -320,7 +306,7 @@ static int ask_for_guest(struct init *init, int plan_fd, uint64_t plan_length)
         }
         fd_close(pair[1]);
         for (int i = 0; i < NAMESPACE_COUNT; i++)
-                fd_close(fds[ADOPT_NAMESPACES + i]);
+                fd_close(init->namespace_fds[i]);
         return pair[0];
 }
 

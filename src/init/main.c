@@ -177,18 +177,27 @@ static void watch(const struct init *init, pid_t keeper_pid, int keeper, int sup
 
 /* A group is busy for a moment after its last process was reaped; there is no event to wait for on
  * version 1, so this tries again, a thousand times a millisecond apart at the most. */
-static void remove_groups(const struct init *init)
+static bool remove_group(const struct init *init, int parent)
 {
         const struct timespec pause = { .tv_nsec = 1000000 };
 
+        for (int attempt = 0; attempt < 1000; attempt++) {
+                if (unlinkat(parent, init->plan.group_name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+                        return true;
+                if (errno != EBUSY)
+                        return false;
+                (void)nanosleep(&pause, NULL);
+        }
+        return false;
+}
+
+static bool remove_groups(const struct init *init)
+{
+        bool all_gone = true;
+
         for (uint32_t i = 0; i < init->plan.parent_count; i++)
-                for (int attempt = 0; attempt < 1000; attempt++) {
-                        if (unlinkat(init->parent_fds[i], init->plan.group_name, AT_REMOVEDIR) ==
-                                    0 ||
-                            errno != EBUSY)
-                                break;
-                        (void)nanosleep(&pause, NULL);
-                }
+                all_gone &= remove_group(init, init->parent_fds[i]);
+        return all_gone;
 }
 
 static void wait_for_supervisor(int supervisor)
@@ -234,6 +243,7 @@ int main(int argc, char **argv)
         static struct init init; /* zeroed, and too large for a comfortable stack */
         struct order order;
         int keeper_fd = -1, supervisor_fd;
+        bool all_gone;
         pid_t keeper;
         sigset_t none;
 
@@ -251,12 +261,10 @@ int main(int argc, char **argv)
                           NULL); /* the supervisor blocked all around our birth */
 
         init.host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        init.network_pair[0] = -1;
         init.socket = HELPER_SOCKET;
-        /* The dearest step is begun before the order is there. */
-        if (argc > 1 && strcmp(argv[1], HELPER_HINT_NETWORK) == 0 && network_begin(&init) < 0)
-                refuse_order(&init, errno, "network namespace");
         look_around(&init);
+        if (argc > 1)
+                network_prepare(&init, argv[1]);
         receive_order(&init, &order);
         init_decode_plan(&init, order_fds[0], order.plan_length);
         deal_descriptors(&init, &order);
@@ -279,8 +287,8 @@ int main(int argc, char **argv)
         report_send(&init, REPORT_GONE, NULL, 0);
         /* The supervisor reads the groups' counters before it lets go. */
         wait_for_supervisor(supervisor_fd);
-        remove_groups(&init);
+        all_gone = remove_groups(&init);
         if (init.plan.scratch[0])
                 tree_remove(init.plan.scratch);
-        return 0;
+        return all_gone ? 0 : 1; /* the supervisor looks after what is left */
 }

@@ -1,9 +1,10 @@
 /*
- * The network namespace. Making one is the dearest single step (a third of a millisecond), so a
- * child makes it, on another CPU, beside other work: a child of the warden, begun before the order
- * is there, or, where it takes a user namespace, of the keeper. The keeper then enters it. The
- * child shares our memory, on a stack of its own, and only makes system calls. It shares errno too,
- * but touches it only when it fails, and then so does the run.
+ * The network namespace. Making one is the dearest single step (a third of a millisecond). A warden
+ * that has to wait for its order makes it meanwhile, stays in it, and the keeper is born in it.
+ * Else a child makes it, on another CPU, beside other work, and the keeper enters it then: a child
+ * of the warden or, where it takes a user namespace, of the keeper. It shares our memory, on a
+ * stack of its own, and only makes system calls. It shares errno too, but touches it only when it
+ * fails, and then so does the run.
  */
 #include "init/init.h"
 #include "base/fd.h"
@@ -15,6 +16,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -43,14 +45,31 @@ int network_begin(struct init *init)
 {
         static char stack[MAKER_STACK] __attribute__((aligned(16)));
 
-        if (init->plan.network == PLAN_NETWORK_HOST || init->network_pair[0] >= 0)
-                return 0; /* not wanted, or begun by the warden */
+        if (init->network_errno) {
+                errno = init->network_errno;
+                return -1;
+        }
+        if (init->plan.network == PLAN_NETWORK_HOST || init->has_network || init->network_maker > 0)
+                return 0; /* not wanted, or the warden did it */
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, init->network_pair) < 0)
                 return -1;
         init->network_maker =
                 clone(make_namespace, stack + sizeof(stack), CLONE_VM | SIGCHLD, init);
         fd_close(init->network_pair[1]);
         return init->network_maker < 0 ? -1 : 0;
+}
+
+void network_prepare(struct init *init, const char *hint)
+{
+        int r = 0;
+
+        if (strcmp(hint, HELPER_HINT_NETWORK_BESIDE) == 0) {
+                r = network_begin(init);
+        } else if (strcmp(hint, HELPER_HINT_NETWORK_FIRST) == 0) {
+                init->has_network = true;
+                r = unshare(CLONE_NEWNET);
+        }
+        init->network_errno = r < 0 ? errno : 0;
 }
 
 /* The one way out: a socket that listens here, and whose connections a proxy outside accepts. It
@@ -120,14 +139,13 @@ static int open_relays(struct init *init)
         return 0;
 }
 
-int network_enter(struct init *init)
+/* Takes the namespace from the child that made it, and enters it. */
+static int enter_made(struct init *init)
 {
         struct answer answer = { .sys_errno = EPIPE };
         AUTO_CLOSE int fd = -1;
         size_t count = 0;
 
-        if (init->network_pair[0] < 0)
-                return 0;
         if (message_receive(init->network_pair[0], 0, &answer, sizeof(answer), &fd, 1, &count) < 0)
                 return -1;
         (void)waitpid(init->network_maker, NULL,
@@ -137,7 +155,14 @@ int network_enter(struct init *init)
                 errno = answer.sys_errno ? answer.sys_errno : EPIPE;
                 return -1;
         }
-        if (setns(fd, CLONE_NEWNET) < 0)
+        return setns(fd, CLONE_NEWNET);
+}
+
+int network_enter(struct init *init)
+{
+        if (init->plan.network == PLAN_NETWORK_HOST)
+                return 0;
+        if (!init->has_network && enter_made(init) < 0)
                 return -1;
         if (init->plan.network != PLAN_NETWORK_NONE && namespace_loopback_up() < 0)
                 return -1;

@@ -81,21 +81,28 @@ static bool identity_is_unprivileged(const struct init *init)
                eg == sg && eg != 0 && (!init->change_uid || getgroups(0, NULL) == 0);
 }
 
-/* Landlock cannot be asked; our own name may be written but for its rule on /proc. While we may not
- * be looked into, that file is root's, and would be refused without any Landlock. */
-static bool landlock_is_active(void)
+static bool may_be_looked_into(void)
 {
-        int before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), fd, error;
+        return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+}
 
-        if (before < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+/* Landlock cannot be asked; our own name may be written but for its rule on /proc. */
+static bool own_name_is_closed(void)
+{
+        AUTO_CLOSE int fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
+
+        return fd < 0 && errno == EACCES;
+}
+
+bool verify_landlock(void)
+{
+        bool was_open = may_be_looked_into(), is_closed;
+
+        if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
                 return false;
-        fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
-        error = errno;
-        /* An interpreter that waited goes on as it was. The filter of a run that is measured
-         * refuses to close it again; then the program is executed next, which opens it anyway. */
-        (void)prctl(PR_SET_DUMPABLE, before, 0, 0, 0);
-        fd_close(fd);
-        return fd < 0 && error == EACCES;
+        is_closed = own_name_is_closed();
+        (void)prctl(PR_SET_DUMPABLE, was_open, 0, 0, 0);
+        return is_closed;
 }
 
 static bool host_name_is_hidden(void)
@@ -172,7 +179,7 @@ uint64_t verify_protections(const struct init *init)
                 { caps_are_empty(container || init->change_uid), PROTECTION_CAPABILITIES },
                 { prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, PROTECTION_NO_NEW_PRIVS },
                 { seccomp_is_active(), PROTECTION_SECCOMP },
-                { landlock_is_active(), PROTECTION_LANDLOCK },
+                { may_be_looked_into() && own_name_is_closed(), PROTECTION_LANDLOCK },
                 { only_streams_are_open(init), PROTECTION_DESCRIPTORS },
                 { session_is_own(), PROTECTION_SESSION },
                 { limit_is(RLIMIT_CORE, 0), PROTECTION_CORE_DUMPS },

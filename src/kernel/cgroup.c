@@ -1,5 +1,7 @@
-/* Groups of both versions: making, reading, removing. Where they are made: cgroup_site.c. */
+/* Groups of both versions: making, removing. Where they are made: cgroup_site.c; what they count:
+ * cgroup_files.c. */
 #include "kernel/cgroup.h"
+#include "base/entries.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,32 +22,6 @@ const char *cgroup_version_name(enum cgroup_version version)
         static const char *const names[] = { "none", "cgroup-v1", "cgroup-v2" };
 
         return names[version];
-}
-
-static uint64_t read_number(int dirfd, const char *file)
-{
-        char text[64];
-        uint64_t value = 0;
-
-        if (dirfd < 0 || fd_read_file_at(dirfd, file, text, sizeof(text)) <= 0)
-                return 0;
-        return sscanf(text, "%" SCNu64, &value) == 1 ? value : 0; /* "max" reads as 0 */
-}
-
-/* The number after `key` and a blank, in a file of such lines. */
-static uint64_t read_keyed(int dirfd, const char *file, const char *key)
-{
-        char text[4096];
-        uint64_t value = 0;
-
-        if (dirfd < 0 || fd_read_file_at(dirfd, file, text, sizeof(text)) <= 0)
-                return 0;
-        for (char *line = text; line; line = strchr(line, '\n')) {
-                line += *line == '\n';
-                if (str_has_prefix(line, key) && line[strlen(key)] == ' ')
-                        return sscanf(line + strlen(key), "%" SCNu64, &value) == 1 ? value : 0;
-        }
-        return 0;
 }
 
 static int write_number(int dirfd, const char *file, uint64_t value)
@@ -176,6 +152,7 @@ void cgroup_close(struct cgroup *group)
                 fd_close(group->dir_fds[i]);
                 group->dir_fds[i] = -1;
         }
+        cgroup_let_go_files(group);
         fd_close(group->event_fd);
         fd_close(group->event_file_fd);
         group->event_fd = group->event_file_fd = -1;
@@ -195,107 +172,9 @@ unsigned cgroup_remove(struct cgroup *group)
         return left;
 }
 
-int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
-{
-        int count = 0;
-
-        if (group->version != CGROUP_V1)
-                return 0;
-        for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
-                if (group->dir_fds[i] < 0)
-                        continue;
-                /* "tasks", not "cgroup.procs": moving a single thread takes no global lock. */
-                ret_fds[count] = openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
-                if (ret_fds[count] < 0) {
-                        while (count > 0)
-                                fd_close(ret_fds[--count]);
-                        return -1;
-                }
-                count++;
-        }
-        return count;
-}
-
-int cgroup_entry_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS])
-{
-        if (group->version != CGROUP_V2)
-                return cgroup_join_fds(group, ret_fds);
-        ret_fds[0] = openat(group->dir_fds[CGROUP_MEMORY], "cgroup.procs", O_WRONLY | O_CLOEXEC);
-        return ret_fds[0] < 0 ? -1 : 1;
-}
-
 int cgroup_into_fd(const struct cgroup *group)
 {
         return group->version == CGROUP_V2 ? group->dir_fds[CGROUP_MEMORY] : -1;
-}
-
-uint64_t cgroup_memory_now(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_MEMORY], group->version == CGROUP_V2
-                                                                  ? "memory.current"
-                                                                  : "memory.usage_in_bytes");
-}
-
-uint64_t cgroup_memory_kills(const struct cgroup *group)
-{
-        return read_keyed(group->dir_fds[CGROUP_MEMORY],
-                          group->version == CGROUP_V2 ? "memory.events" : "memory.oom_control",
-                          "oom_kill");
-}
-
-uint64_t cgroup_cpu_us(const struct cgroup *group)
-{
-        if (group->version == CGROUP_V2)
-                return read_keyed(group->dir_fds[CGROUP_CPUACCT], "cpu.stat", "usage_usec");
-        return read_number(group->dir_fds[CGROUP_CPUACCT], "cpuacct.usage") / 1000;
-}
-
-uint64_t cgroup_processes_now(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_PIDS], "pids.current");
-}
-
-uint64_t cgroup_processes_peak(const struct cgroup *group)
-{
-        return read_number(group->dir_fds[CGROUP_PIDS], "pids.peak");
-}
-
-struct cgroup_reading cgroup_read(const struct cgroup *group)
-{
-        bool v2 = group->version == CGROUP_V2;
-        int memory = group->dir_fds[CGROUP_MEMORY], pids = group->dir_fds[CGROUP_PIDS];
-
-        return (struct cgroup_reading){
-                .memory_peak =
-                        read_number(memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes"),
-                .memory_limit = read_number(memory, v2 ? "memory.max" : "memory.limit_in_bytes"),
-                .memory_kills = cgroup_memory_kills(group),
-                .cpu_us = cgroup_cpu_us(group),
-                .processes_peak = read_number(pids, "pids.peak"),
-                .processes_limit = read_number(pids, "pids.max"),
-                .fork_refusals = read_keyed(pids, "pids.events", "max"),
-                .cpu_is_limited = read_number(group->dir_fds[CGROUP_CPU],
-                                              v2 ? "cpu.max" : "cpu.cfs_quota_us") > 0,
-        };
-}
-
-bool cgroup_reset(const struct cgroup *group)
-{
-        const struct {
-                int dir;
-                const char *file;
-        } counters[] = {
-                { group->dir_fds[CGROUP_MEMORY], "memory.max_usage_in_bytes" },
-                { group->dir_fds[CGROUP_CPUACCT], "cpuacct.usage" },
-        };
-
-        /* Version 2 forgets its peaks for one descriptor at a time, and only from Linux 6.12. */
-        if (group->version == CGROUP_V2)
-                return false;
-        for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-                if (counters[i].dir >= 0 && write_number(counters[i].dir, counters[i].file, 0) < 0)
-                        return false;
-        return true;
 }
 
 /* When a process was started, in seconds since boot; UINT64_MAX where there is none, 0 where it
@@ -325,6 +204,8 @@ static bool owner_is_dead(const char *name, const char *our_owner)
         unsigned long long ns, our_ns, named;
         int pid;
 
+        if (str_has_prefix(name + strlen(CGROUP_PREFIX), our_owner))
+                return false;
         if (sscanf(name, CGROUP_PREFIX "%llu.%d.%llu.", &ns, &pid, &named) != 3 ||
             sscanf(our_owner, "%llu.", &our_ns) != 1 || ns != our_ns)
                 return false;
@@ -359,22 +240,18 @@ unsigned cgroup_sweep(const struct cgroup_site *site)
 {
         int parent = site->parent_fds[CGROUP_MEMORY] >= 0 ? site->parent_fds[CGROUP_MEMORY]
                                                           : site->parent_fds[CGROUP_PIDS];
-        int copy = parent >= 0 ? openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-        DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-        struct dirent *entry;
+        AUTO_CLOSE int dir =
+                parent >= 0 ? openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+        struct entries entries;
+        const char *name;
         unsigned count = 0;
 
-        if (!dir) {
-                fd_close(copy);
-                return 0;
-        }
-        while ((entry = readdir(dir)))
-                if (str_has_prefix(entry->d_name, CGROUP_PREFIX) &&
-                    strlen(entry->d_name) < CGROUP_NAME_MAX &&
-                    owner_is_dead(entry->d_name, site->owner)) {
-                        sweep_group(site, entry->d_name);
+        entries_begin(&entries, dir);
+        while (dir >= 0 && (name = entries_next(&entries)))
+                if (str_has_prefix(name, CGROUP_PREFIX) && strlen(name) < CGROUP_NAME_MAX &&
+                    owner_is_dead(name, site->owner)) {
+                        sweep_group(site, name);
                         count++;
                 }
-        (void)closedir(dir);
         return count;
 }

@@ -32,7 +32,6 @@ enum { CGROUP_NAME_MAX = 96 };
 
 struct cgroup_site {
         enum cgroup_version version;
-        bool hybrid; /* a version 2 tree without controllers beside version 1 */
         int parent_fds[CGROUP_CONTROLLERS]; /* owned; directories in which groups are made, or -1;
                                              * on version 2 all four are copies of one */
         char owner[64];   /* "<pid namespace>.<pid>.<second since boot>.<random>" */
@@ -46,6 +45,7 @@ struct cgroup {
         int parent_fds[CGROUP_CONTROLLERS]; /* borrowed from the site */
         int event_fd;                       /* owned: tells when memory ran out, or -1 */
         int event_file_fd;                  /* owned: what the kernel watches for it, or -1 */
+        struct cgroup_files *files;         /* owned: what is kept open, or NULL */
 };
 
 struct cgroup_limits {
@@ -60,6 +60,8 @@ const char *cgroup_version_name(enum cgroup_version version); /* "cgroup-v1", "c
  */
 int cgroup_site_open(struct cgroup_site *site, struct error *err);
 void cgroup_site_close(struct cgroup_site *site);
+/* Whether there is a version 2 tree without controllers beside version 1. */
+bool cgroup_site_is_hybrid(const struct cgroup_site *site);
 
 /* The name of a group to be made; `number` makes it unique within this process. */
 void cgroup_name(const struct cgroup_site *site, unsigned number, char ret_name[CGROUP_NAME_MAX]);
@@ -69,6 +71,10 @@ int cgroup_open(const struct cgroup_site *site, const char *name,
                 const struct cgroup_limits *limits, struct cgroup *ret_group, struct error *err);
 /* Closes descriptors; removes nothing. */
 void cgroup_close(struct cgroup *group);
+/* Keeps files open that are read or written in each of many runs, as far as the caller has
+ * descriptors to spare; until cgroup_close(), which lets go of them. */
+void cgroup_keep_files(struct cgroup *group);
+void cgroup_let_go_files(struct cgroup *group);
 /* Removes the directories, where the helper did not come to it. Keeps errno. How many are there
  * still. */
 unsigned cgroup_remove(struct cgroup *group);
@@ -79,8 +85,10 @@ unsigned cgroup_sweep(const struct cgroup_site *site);
 /* The descriptors through which a process enters: writes "0" to each. At most CGROUP_CONTROLLERS;
  * the count, or -1 with errno. Owned by the caller. On version 2, none: see cgroup_into_fd(). */
 int cgroup_join_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS]);
-/* The same for a process that cannot be born in a group of version 2. */
-int cgroup_entry_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS]);
+/* The same for a process that cannot be born in a group of version 2. Where `*ret_are_kept` (NULL:
+ * never), they are the group's own, to be left open. */
+int cgroup_entry_fds(const struct cgroup *group, int ret_fds[CGROUP_CONTROLLERS],
+                     bool *ret_are_kept);
 /* On version 2 the directory for CLONE_INTO_CGROUP, borrowed; else -1. */
 int cgroup_into_fd(const struct cgroup *group);
 

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -214,16 +215,18 @@ static void open_v2(struct cgroup_site *site, const char *mountinfo, const char 
 static int set_owner(struct cgroup_site *site, struct error *err)
 {
         struct timespec now = { 0 };
-        struct stat st;
+        char space[64] = ""; /* "pid:[4026531836]"; to follow it would make an inode */
+        const char *inode;
         uint32_t tag;
 
-        if (stat("/proc/self/ns/pid", &st) < 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+        if (readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0 ||
+            !(inode = strchr(space, '[')) || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
                 return error_set_errno(err, "read /proc/self");
         /* A process may have several engines, made in the same second. */
         if (getrandom(&tag, sizeof(tag), 0) != sizeof(tag))
                 return error_set_errno(err, "read random bytes");
         (void)snprintf(site->owner, sizeof(site->owner), "%llu.%d.%llu.%08x",
-                       (unsigned long long)st.st_ino, (int)getpid(), (unsigned long long)now.tv_sec,
+                       strtoull(inode + 1, NULL, 10), (int)getpid(), (unsigned long long)now.tv_sec,
                        (unsigned)tag);
         return 0;
 }
@@ -266,9 +269,13 @@ int cgroup_site_open(struct cgroup_site *site, struct error *err)
                 if (site->version == CGROUP_NONE)
                         open_v1(site, mountinfo, self_cgroup);
         }
-        site->hybrid = site->version == CGROUP_V1 &&
-                       access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0;
         return 0;
+}
+
+bool cgroup_site_is_hybrid(const struct cgroup_site *site)
+{
+        return site->version == CGROUP_V1 &&
+               access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0;
 }
 
 void cgroup_site_close(struct cgroup_site *site)

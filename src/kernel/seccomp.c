@@ -25,17 +25,6 @@ static int install(const struct sock_filter *filter, size_t length)
                             &program);
 }
 
-int seccomp_apply(bool pin_cpus, bool shares_files, bool is_measured)
-{
-        if (is_measured && install(filter_measured, ARRAY_SIZE(filter_measured)) < 0)
-                return -1;
-        if (pin_cpus && install(filter_pinned, ARRAY_SIZE(filter_pinned)) < 0)
-                return -1;
-        if (shares_files && install(filter_shared, ARRAY_SIZE(filter_shared)) < 0)
-                return -1;
-        return install(filter_main, ARRAY_SIZE(filter_main));
-}
-
 static int install_listener(const struct sock_filter *filter, size_t length)
 {
         struct sock_fprog program = {
@@ -45,6 +34,22 @@ static int install_listener(const struct sock_filter *filter, size_t length)
 
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
                             &program);
+}
+
+int seccomp_apply(bool pin_cpus, bool shares_files, bool is_measured, int *ret_listener)
+{
+        if (is_measured && install(filter_measured, ARRAY_SIZE(filter_measured)) < 0)
+                return -1;
+        if (pin_cpus && install(filter_pinned, ARRAY_SIZE(filter_pinned)) < 0)
+                return -1;
+        if (shares_files && install(filter_shared, ARRAY_SIZE(filter_shared)) < 0)
+                return -1;
+        if (ret_listener) {
+                *ret_listener = install_listener(filter_noted, ARRAY_SIZE(filter_noted));
+                if (*ret_listener >= 0)
+                        return 0;
+        }
+        return install(filter_main, ARRAY_SIZE(filter_main));
 }
 
 int seccomp_ask_about_forks(bool threads_alone)
@@ -65,10 +70,8 @@ int seccomp_ask_about_network(bool forks_too, bool threads_alone)
                        : install_listener(filter_network_forks, ARRAY_SIZE(filter_network_forks));
 }
 
-int seccomp_note_attempts(bool forks_too, bool threads_alone)
+int seccomp_note_attempts(bool threads_alone)
 {
-        if (!forks_too)
-                return install_listener(filter_attempts, ARRAY_SIZE(filter_attempts));
         return threads_alone
                        ? install_listener(filter_attempts_threads,
                                           ARRAY_SIZE(filter_attempts_threads))

@@ -73,6 +73,7 @@ struct language_park {
         const char *const *keeps;   /* variables that it reads when it starts */
         const char *const *sets;    /* variables that it would read, which the launcher sets */
         const char *const *cold;    /* beginnings of those with which it must be executed */
+        bool is_passing;            /* of one run alone: known by its text, not by its place */
 };
 
 /* All lists are NULL-terminated; an absent list is an empty one, never NULL. */

@@ -69,7 +69,8 @@ struct plan_input {
 /* The interpreter that stands ready for a run. */
 struct plan_park {
         const struct language_park *way; /* borrowed */
-        struct strlist arguments;        /* empty: there is none */
+        struct strlist arguments;        /* empty: there is none; see plan_park_words() */
+        uint64_t launched; /* bit per argument: the launcher's text has yet to be put into it */
         struct strlist environment;
         const char *preload; /* modules that it loads, with commas between them; "": none */
         const char *program; /* the path that it would open */
@@ -87,5 +88,8 @@ struct plan_draft {
 
 int plan_build(const struct plan_input *input, struct plan_draft *draft, struct error *err);
 void plan_draft_done(struct plan_draft *draft);
+/* The arguments with the launcher's text, which is long and the same for all runs of a language, in
+ * them. 0, or -1 without memory. */
+int plan_park_words(const struct plan_park *park, struct strlist *ret_words);
 
 #endif

@@ -230,6 +230,55 @@ static const char *preload(const struct plan_input *input, struct plan_draft *dr
         return text.failed ? NULL : words_keep(draft, text.data ? text.data : "", "");
 }
 
+static const char launcher_word[] = "{launcher}";
+
+/* Where the launcher stands in a word of the language's that has no other placeholder; or NULL. */
+static const char *launcher_in(const char *word)
+{
+        const char *place = strstr(word, launcher_word);
+
+        return place && strchr(word, '{') == place && !strchr(place + 1, '{') ? place : NULL;
+}
+
+static int add_park_words(const struct plan_input *input, struct plan_draft *draft)
+{
+        struct plan_park *park = &draft->park;
+
+        for (const char *const *word = input->park->command; *word; word++) {
+                const char *one[] = { *word, NULL };
+                bool is_launched = park->arguments.count < 64 && launcher_in(*word);
+
+                if (is_launched)
+                        park->launched |= UINT64_C(1) << park->arguments.count;
+                if (is_launched ? strlist_add(&park->arguments, *word) < 0
+                                : add_expanded(input, draft, one, &park->arguments) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+int plan_park_words(const struct plan_park *park, struct strlist *ret_words)
+{
+        const char *launcher = park->way->launcher ? park->way->launcher : "";
+
+        for (size_t i = 0; i < park->arguments.count; i++) {
+                const char *word = park->arguments.items[i];
+                AUTO_STRBUF struct strbuf text = { 0 };
+
+                if (i < 64 && park->launched & (UINT64_C(1) << i)) {
+                        const char *place = launcher_in(word);
+
+                        strbuf_add(&text, word, (size_t)(place - word));
+                        strbuf_adds(&text, launcher);
+                        strbuf_adds(&text, place + strlen(launcher_word));
+                        word = text.data;
+                }
+                if (text.failed || strlist_add(ret_words, word) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
 int words_add_park(const struct plan_input *input, struct plan_draft *draft)
 {
         struct plan_park *park = &draft->park;
@@ -239,8 +288,7 @@ int words_add_park(const struct plan_input *input, struct plan_draft *draft)
         park->way = input->park;
         park->program = words_placed(input, draft, input->source_place, input->file);
         park->preload = preload(input, draft);
-        if (!park->program || !park->preload ||
-            add_expanded(input, draft, input->park->command, &park->arguments) < 0)
+        if (!park->program || !park->preload || add_park_words(input, draft) < 0)
                 return -1;
         return add_expanded(input, draft, input->park->env, &park->environment);
 }

@@ -21,8 +21,10 @@ const char *stage_sentence(enum stage stage);
  * be born in, parents of groups, files. On cgroup version 1 a second message follows, with the
  * descriptors through which the keeper enters its groups: they are made while it builds the root.
  */
-/* The helper's only argument, where it may make a network namespace before it has its order. */
-#define HELPER_HINT_NETWORK "network"
+/* The helper's only argument, where it may make a network namespace before it has its order: at
+ * once, where that will be some time yet, or by a child, where it follows at once. */
+#define HELPER_HINT_NETWORK_FIRST  "network-first"
+#define HELPER_HINT_NETWORK_BESIDE "network-beside"
 
 enum {
         ORDER_MAGIC = 0x6f786273,
@@ -168,7 +170,8 @@ struct report {
         uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;
         struct report_counted counted;  /* of a run in a container engine, with REPORT_EXITED */
         char detail[REPORT_DETAIL_MAX]; /* the path concerned, or empty */
-        char hint[REPORT_DETAIL_MAX];   /* STAGE_DOCKER: the remedy, or empty */
+        char hint[REPORT_DETAIL_MAX];   /* STAGE_DOCKER: the remedy; REPORT_READY of an
+                                         * engine: why it is in a user namespace; or empty */
 };
 
 /* From the keeper to a guest that waits: its run's report so far, and what a proof compares with.

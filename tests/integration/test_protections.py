@@ -309,6 +309,19 @@ def test_a_step_that_did_nothing_is_found_out(sandbox, call, protection):
     assert result["status"] == "refused" and protection in result["message"], result
 
 
+def test_a_lesser_filter_is_not_taken_for_the_main_one(sandbox, tmp_path):
+    """A run in a folder of the host's has two filters before the main one, which then is made to fail."""
+    if os.getuid() != 0 or sandbox.user != "root":
+        pytest.skip("only root may trace the helper")
+    trace = ["strace", "-f", "-o", "/dev/null", "-e", "trace=seccomp", "-e", "inject=seccomp:error=ENOMEM:when=3+"]
+    done = subprocess.run([*trace, sandbox.path, "run", "--json", "--check", "off", "--enforcement", "best-effort",
+                           "--workspace", tmp_path, "-l", "shell", "-c", "echo hi"],
+                          env=sandbox.environment(), capture_output=True, text=True, timeout=60)
+    result = json.loads(done.stdout)
+    found = next(item for item in result["protections"] if item["name"] == "seccomp")
+    assert result["stdout"] == "hi\n" and found["state"] == "missing" and "Out of memory" in found["detail"], result
+
+
 def test_groups_that_are_kept_are_told(sandbox):
     """Only root can give up groups for a guest."""
     if os.getuid() != 0:

@@ -144,6 +144,88 @@ static void who_enters_a_group_is_counted_in_it(void **state)
         cgroup_site_close(&site);
 }
 
+static void readings_are_equal(const struct cgroup_reading *a, const struct cgroup_reading *b)
+{
+        assert_int_equal(a->memory_limit, b->memory_limit);
+        assert_int_equal(a->memory_kills, b->memory_kills);
+        assert_true(a->cpu_us <= b->cpu_us); /* the end of a process is counted a little later */
+        assert_int_equal(a->processes_peak, b->processes_peak);
+        assert_int_equal(a->processes_limit, b->processes_limit);
+        assert_int_equal(a->fork_refusals, b->fork_refusals);
+        assert_int_equal(a->cpu_is_limited, b->cpu_is_limited);
+}
+
+/* A process that enters through these and ends in the group. */
+static void visit(const int *fds, int count)
+{
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                for (int i = 0; i < count; i++)
+                        EXPECT(write(fds[i], "0", 1) == 1);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void files_that_are_kept_open_tell_what_they_told_before(void **state)
+{
+        struct cgroup_site site = open_site();
+        int fds[CGROUP_CONTROLLERS], again[CGROUP_CONTROLLERS], count;
+        struct cgroup_reading before, after;
+        struct cgroup group;
+        bool are_kept;
+
+        assert_int_equal(open_group(&site, 9, &limits, &group, NULL), 0);
+        count = cgroup_entry_fds(&group, fds, &are_kept);
+        assert_true(count > 0 && !are_kept);
+        visit(fds, count);
+        before = cgroup_read(&group);
+        cgroup_keep_files(&group);
+        cgroup_keep_files(&group); /* twice is nothing */
+        after = cgroup_read(&group);
+        readings_are_equal(&before, &after);
+        assert_int_equal(cgroup_entry_fds(&group, again, &are_kept), count);
+        assert_true(are_kept);
+        visit(again, count);
+        /* What is told is what is now, not what was when the file was opened. */
+        after = cgroup_read(&group);
+        assert_true(group.dir_fds[CGROUP_CPUACCT] < 0 || after.cpu_us > before.cpu_us);
+        if (cgroup_reset(&group))
+                assert_true(cgroup_read(&group).cpu_us < after.cpu_us || after.cpu_us == 0);
+        while (count > 0)
+                close(fds[--count]);
+        assert_int_equal(cgroup_remove(&group), 0);
+        cgroup_close(&group);
+        assert_null(group.files);
+        cgroup_site_close(&site);
+}
+
+static void who_has_many_files_open_keeps_no_more(void **state)
+{
+        struct cgroup_site site = open_site();
+        int fds[CGROUP_CONTROLLERS], many[256], count;
+        struct cgroup group;
+        bool are_kept;
+
+        assert_int_equal(open_group(&site, 10, &limits, &group, NULL), 0);
+        for (int i = 0; i < 256; i++)
+                assert_true((many[i] = dup(0)) >= 0);
+        cgroup_keep_files(&group);
+        count = cgroup_entry_fds(&group, fds, &are_kept);
+        assert_true(count > 0 && !are_kept);
+        if (group.dir_fds[CGROUP_MEMORY] >= 0)
+                assert_int_equal(cgroup_read(&group).memory_limit, limits.memory_bytes);
+        while (count > 0)
+                close(fds[--count]);
+        for (int i = 0; i < 256; i++)
+                close(many[i]);
+        cgroup_remove(&group);
+        cgroup_close(&group);
+        cgroup_site_close(&site);
+}
+
 /* Makes a group in every hierarchy. */
 static void plant(const struct cgroup_site *site, const char *name)
 {
@@ -252,6 +334,8 @@ int main(void)
                 cmocka_unit_test(a_site_names_its_owner_or_says_why_there_is_none),
                 cmocka_unit_test(a_group_has_its_limits_and_goes_without_a_trace),
                 cmocka_unit_test(who_enters_a_group_is_counted_in_it),
+                cmocka_unit_test(files_that_are_kept_open_tell_what_they_told_before),
+                cmocka_unit_test(who_has_many_files_open_keeps_no_more),
                 cmocka_unit_test(the_groups_of_the_dead_are_swept_and_no_others),
                 cmocka_unit_test(a_group_that_cannot_be_made_leaves_nothing),
                 cmocka_unit_test(without_a_site_there_is_a_group_of_nothing),

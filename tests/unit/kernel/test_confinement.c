@@ -61,7 +61,7 @@ static void apply_seccomp(void)
 {
         EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
         EXPECT(!seccomp_is_active());
-        EXPECT(seccomp_apply(false, true, true) == 0);
+        EXPECT(seccomp_apply(false, true, true, NULL) == 0);
         EXPECT(seccomp_is_active());
 }
 
@@ -189,7 +189,7 @@ static void affinity_child(void)
 
         EXPECT(sched_getaffinity(0, sizeof(set), &set) == 0);
         EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-        EXPECT(seccomp_apply(true, true, true) == 0);
+        EXPECT(seccomp_apply(true, true, true, NULL) == 0);
         EXPECT(sched_getaffinity(0, sizeof(set), &set) == 0);
         EXPECT_ERRNO(sched_setaffinity(0, sizeof(set), &set), EPERM);
 }

@@ -325,6 +325,34 @@ static void building_survives_every_failing_allocation(void **state)
         sweep("binary", PLAN_STEP_RUN, PLAN_CONTAINER, "/opt/program");
 }
 
+static void the_launchers_text_goes_where_the_language_says_and_nowhere_else(void **state)
+{
+        const char *const command[] = {
+                "{tool}", "-e", "{launcher}", "a,{launcher};", "{file}", "{launcher}{file}", NULL
+        };
+        struct language_park way = { 0 };
+        struct strlist words = { 0 };
+        struct bench bench;
+
+        set_up(&bench, "python", PLAN_STEP_RUN, PLAN_CONTAINER);
+        way = bench.input.language->park;
+        way.command = command;
+        way.launcher = "print({file})";
+        bench.input.park = &way;
+        bench.input.file = "{launcher}.py"; /* a name that a project may have */
+        build(&bench);
+        assert_string_equal(bench.draft.park.arguments.items[2], "{launcher}");
+        assert_int_equal(plan_park_words(&bench.draft.park, &words), 0);
+        assert_int_equal(words.count, 6);
+        assert_string_equal(words.items[0], "/usr/bin/tool");
+        assert_string_equal(words.items[2], "print({file})");
+        assert_string_equal(words.items[3], "a,print({file});");
+        assert_string_equal(words.items[4], "/code/{launcher}.py");
+        assert_string_equal(words.items[5], "print({file})/code/{launcher}.py");
+        strlist_done(&words);
+        tear_down(&bench);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -341,6 +369,7 @@ int main(void)
                 cmocka_unit_test(a_workspace_of_the_callers_is_the_programs_and_not_the_compilers),
                 cmocka_unit_test(the_hosts_resolver_comes_with_the_hosts_network_alone),
                 cmocka_unit_test(limits_become_numbers_of_the_plan),
+                cmocka_unit_test(the_launchers_text_goes_where_the_language_says_and_nowhere_else),
                 cmocka_unit_test(what_is_built_can_be_decoded),
                 cmocka_unit_test(building_survives_every_failing_allocation),
         };
