@@ -19,6 +19,17 @@ static size_t longest_beginning(const char *secret, const unsigned char *bytes, 
         return length - skip;
 }
 
+/* Passes on the first of the held bytes, but those that were passed on already. */
+static void give(struct demux_output *output, size_t count, unsigned stream, demux_sink *sink,
+                 void *context)
+{
+        size_t before = output->given < count ? output->given : count;
+
+        if (count > before)
+                sink(context, stream, output->held + before, count - before);
+        output->given -= before;
+}
+
 /* Bytes up to the record are passed on, from it on they are kept. */
 static void take_output(struct demux *demux, unsigned stream, const unsigned char *data,
                         size_t length, demux_sink *sink, void *context)
@@ -48,7 +59,7 @@ static void take_output(struct demux *demux, unsigned stream, const unsigned cha
                 output->held[output->held_length++] = data[i++];
                 kept = longest_beginning(demux->secret, output->held, output->held_length);
                 if (kept < output->held_length) {
-                        sink(context, stream, output->held, output->held_length - kept);
+                        give(output, output->held_length - kept, stream, sink, context);
                         memmove(output->held, output->held + output->held_length - kept, kept);
                         output->held_length = kept;
                 }
@@ -100,13 +111,36 @@ const struct inside_end *demux_end(const struct demux *demux, struct inside_end 
         return buffer;
 }
 
+static bool holds_few(const struct demux *demux, const struct demux_output *output)
+{
+        return demux->left == 0 && output->held_length <= DEMUX_FEW &&
+               output->given < output->held_length;
+}
+
+bool demux_holds_few(const struct demux *demux)
+{
+        return holds_few(demux, &demux->outputs[1]) || holds_few(demux, &demux->outputs[2]);
+}
+
+void demux_release(struct demux *demux, demux_sink *sink, void *context)
+{
+        for (unsigned stream = 1; stream <= 2; stream++) {
+                struct demux_output *output = &demux->outputs[stream];
+
+                if (!holds_few(demux, output))
+                        continue;
+                give(output, output->held_length, stream, sink, context);
+                output->given = output->held_length;
+        }
+}
+
 void demux_flush(struct demux *demux, demux_sink *sink, void *context)
 {
         for (unsigned stream = 1; stream <= 2; stream++) {
                 struct demux_output *output = &demux->outputs[stream];
 
-                if (!output->has_ended && output->held_length > 0)
-                        sink(context, stream, output->held, output->held_length);
+                if (!output->has_ended)
+                        give(output, output->held_length, stream, sink, context);
                 output->held_length = output->has_ended ? output->held_length : 0;
         }
 }

@@ -12,12 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DEMUX_HEAD = 8, DEMUX_FRAME_MAX = 16 << 20 };
+enum { DEMUX_HEAD = 8, DEMUX_FRAME_MAX = 16 << 20, DEMUX_FEW = 2 };
 
 struct demux_output {
         /* What may be the beginning of the record. */
         unsigned char held[sizeof(struct inside_end)];
         size_t held_length;
+        size_t given;   /* of these, passed on nevertheless */
         bool has_ended; /* `held` is the record */
 };
 
@@ -40,6 +41,12 @@ bool demux_feed(struct demux *demux, const void *data, size_t length, demux_sink
                 void *context);
 /* The record once both outputs have ended with it, or NULL. */
 const struct inside_end *demux_end(const struct demux *demux, struct inside_end *buffer);
+/* Whether a program may be waiting for an answer to bytes that are held back: the few that happen
+ * to be how the secret begins, at the end of a frame. The record is written as one piece, so that
+ * it hardly ever stops there for long. */
+bool demux_holds_few(const struct demux *demux);
+/* Passes these on. Where they were the record's after all, they were passed on in error. */
+void demux_release(struct demux *demux, demux_sink *sink, void *context);
 /* What was held back and is no record, at the end of a stream that broke off. */
 void demux_flush(struct demux *demux, demux_sink *sink, void *context);
 

@@ -15,7 +15,10 @@
 
 #define PROFILE_NAME "sandbox-seccomp.json"
 
-enum { END_MS = 3000 }; /* what is told to end has so long; then the container is killed */
+enum {
+        END_MS = 3000, /* what is told to end has so long; then the container is killed */
+        QUIET_MS = 20, /* bytes that may be how the record begins wait so long for the rest */
+};
 
 /* ---- whether to go on ---- */
 
@@ -249,6 +252,8 @@ static int patience(const struct docker_run *run, uint64_t deadline, uint64_t no
         uint64_t next = deadline && (!run->sample_ms || deadline < run->sample_ms) ? deadline
                                                                                    : run->sample_ms;
 
+        if (streams_hesitate(&run->streams) && (!next || next > now + QUIET_MS))
+                return QUIET_MS;
         return !next ? -1 : next > now ? (int)(next - now + 1) : 0;
 }
 
@@ -260,6 +265,7 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
         while (!demux_end(&run->streams.demux, ret_end) || !streams_are_empty(&run->streams)) {
                 struct pollfd slots[STREAMS_SLOTS + 3];
                 uint64_t now = clock_now_ns() / 1000000;
+                int ready;
 
                 if (run->is_told && !deadline) {
                         end_program(run, "SIGINT");
@@ -277,9 +283,11 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
                         (struct pollfd){ .fd = HELPER_SOCKET, .events = POLLRDHUP };
                 slots[STREAMS_SLOTS + 2] =
                         (struct pollfd){ .fd = run->socket, .events = POLLRDHUP };
-                if (poll(slots, STREAMS_SLOTS + 3, patience(run, deadline, now)) < 0 &&
-                    errno != EINTR)
+                ready = poll(slots, STREAMS_SLOTS + 3, patience(run, deadline, now));
+                if (ready < 0 && errno != EINTR)
                         return -1;
+                if (ready == 0)
+                        streams_release(&run->streams);
                 streams_serve(&run->streams, slots);
                 if (slots[STREAMS_SLOTS].revents)
                         hear_signal(run);

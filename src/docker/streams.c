@@ -88,6 +88,18 @@ void streams_feed(struct streams *streams, const void *data, size_t length)
         pass_output(streams, 2);
 }
 
+bool streams_hesitate(const struct streams *streams)
+{
+        return demux_holds_few(&streams->demux);
+}
+
+void streams_release(struct streams *streams)
+{
+        demux_release(&streams->demux, keep_output, streams);
+        pass_output(streams, 1);
+        pass_output(streams, 2);
+}
+
 bool streams_are_empty(const struct streams *streams)
 {
         return streams->waiting[1].length == 0 && streams->waiting[2].length == 0;

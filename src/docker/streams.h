@@ -35,6 +35,9 @@ void streams_fill(const struct streams *streams, struct pollfd slots[STREAMS_SLO
 void streams_serve(struct streams *streams, const struct pollfd slots[STREAMS_SLOTS]);
 /* What came together with the answer to attaching. */
 void streams_feed(struct streams *streams, const void *data, size_t length);
+/* Whether output waits that is most likely not the beginning of the end; and lets it go. */
+bool streams_hesitate(const struct streams *streams);
+void streams_release(struct streams *streams);
 /* Whether all output is with the supervisor. */
 bool streams_are_empty(const struct streams *streams);
 

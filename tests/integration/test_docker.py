@@ -259,6 +259,19 @@ def test_output_comes_while_the_program_runs(engine, root):
         assert process.wait() == 0
 
 
+def test_no_byte_waits_for_the_next_one(engine, root):
+    """Also not the one with which the record of the end begins, which nobody knows here."""
+    code = ("import os\nfor byte in range(256):\n    os.write(1, bytes([byte]))\n"
+            "    assert os.read(0, 1) == bytes([byte])")
+    with root.start("run", *BACKEND, "-l", "python", "-c", code, "--stdin", "-", env=engine.env, stdin=subprocess.PIPE, bufsize=0) as process:
+        for byte in range(256):
+            assert process.stdout.read(1) == bytes([byte])
+            process.stdin.write(bytes([byte]))
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait() == 0
+
+
 def test_what_it_uses_is_told_while_it_runs(engine, root):
     """The program goes on until a sample was heard: how often an engine looks is its own matter."""
     code = "data = bytearray(32 << 20); print(1, flush=True); input()"

@@ -113,12 +113,73 @@ static void a_stream_that_breaks_off_loses_nothing(void **state)
         forget(&heard);
 }
 
+static void feed(struct demux *demux, struct heard *heard, const char *text)
+{
+        AUTO_STRBUF struct strbuf frame = { 0 };
+
+        add_frame(&frame, 1, text, strlen(text));
+        assert_true(demux_feed(demux, frame.data, frame.length, hear, heard));
+}
+
+/* Somebody may be waiting for the last byte of a line before he answers. */
+static void a_byte_that_looks_like_the_record_is_let_go_once(void **state)
+{
+        AUTO_STRBUF struct strbuf end = { 0 };
+        struct demux demux;
+        struct heard heard = { 0 };
+        struct inside_end record;
+
+        demux_init(&demux, secret);
+        feed(&demux, &heard, "first a");
+        assert_string_equal(heard.outputs[1].data, "first ");
+        assert_true(demux_holds_few(&demux));
+        demux_release(&demux, hear, &heard);
+        assert_string_equal(heard.outputs[1].data, "first a");
+        assert_false(demux_holds_few(&demux));
+        demux_release(&demux, hear, &heard);
+        feed(&demux, &heard, "a");
+        demux_release(&demux, hear, &heard);
+        assert_string_equal(heard.outputs[1].data, "first aa");
+        feed(&demux, &heard, "aab-X");
+        assert_string_equal(heard.outputs[1].data, "first aaaab-X");
+        feed(&demux, &heard, "last aa");
+        demux_release(&demux, hear, &heard);
+        add_record(&end, 1, 0);
+        add_record(&end, 2, 7);
+        assert_true(demux_feed(&demux, end.data, end.length, hear, &heard));
+        assert_non_null(demux_end(&demux, &record));
+        assert_int_equal(record.wait_status, 7);
+        assert_string_equal(heard.outputs[1].data, "first aaaab-Xlast aa");
+        assert_null(heard.outputs[2].data);
+        forget(&heard);
+}
+
+static void what_may_well_be_the_record_is_not_let_go(void **state)
+{
+        AUTO_STRBUF struct strbuf frame = { 0 };
+        struct demux demux;
+        struct heard heard = { 0 };
+
+        demux_init(&demux, secret);
+        feed(&demux, &heard, "aab");
+        assert_false(demux_holds_few(&demux));
+        add_frame(&frame, 2, "ab", 2);
+        assert_true(demux_feed(&demux, frame.data, frame.length - 1, hear, &heard));
+        assert_false(demux_holds_few(&demux)); /* the rest of the frame is on its way */
+        demux_release(&demux, hear, &heard);
+        assert_null(heard.outputs[1].data);
+        assert_null(heard.outputs[2].data);
+        forget(&heard);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(outputs_are_told_apart_and_the_record_is_kept_back),
                 cmocka_unit_test(what_is_no_stream_is_noticed),
                 cmocka_unit_test(a_stream_that_breaks_off_loses_nothing),
+                cmocka_unit_test(a_byte_that_looks_like_the_record_is_let_go_once),
+                cmocka_unit_test(what_may_well_be_the_record_is_not_let_go),
         };
 
         return RUN(tests);
