@@ -78,6 +78,9 @@ class Case:
 
     def flags(self):
         given = [str(flag) for flag in self.data.get("flags", [])]
+        for at, flag in enumerate(given):
+            if flag in ("-t", "--cpu-time"):
+                given[at + 1] = f"{float(given[at + 1].removesuffix('s')) * SLOWNESS:g}s"
         for flag, value in DEFAULT_FLAGS.items():
             if flag not in given:
                 given += [flag, value]
