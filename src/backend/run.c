@@ -239,8 +239,8 @@ unsigned run_finish(struct run *run)
                 return 0;
         }
         fd_close(fd_take(&run->socket));
+        cgroup_close(&run->group); /* while the helper removes it; by its name it is found again */
         left = wait_for_helper(run) ? 0 : remove_group(run);
-        cgroup_close(&run->group);
         return left;
 }
 

@@ -68,7 +68,6 @@ static int find_identity(struct engine_identity *identity, struct error *err)
         char map[4096];
         ssize_t n = fd_read_file_at(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map));
 
-        identity->user_namespace = !is_privileged();
         if (n < 0)
                 return error_set_errno(err, "read /proc/self/uid_map");
         if (n == 0) {
@@ -216,14 +215,17 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         engine->keeper_fd = -1;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 engine->site.parent_fds[i] = -1;
-        r = fd_open_standard(NULL) < 0 ? error_set_errno(err, "open /dev/null")
-                                       : find_identity(&engine->identity, err);
+        engine->identity.user_namespace = !is_privileged();
+        r = fd_open_standard(NULL) < 0 ? error_set_errno(err, "open /dev/null") : 0;
         engine->init_path = options->init_path ? mem_strdup(options->init_path)
                                                : engine_find_helper("sandbox-init", "SANDBOX_INIT");
         if (r == 0 && options->keeper_path)
                 find_keeper(engine, options->keeper_path);
+        /* What it does not need to know is looked up while it starts. */
         if (r == 0 && options->early_start && engine->init_path && !engine->keeper_path)
                 start_early(engine);
+        if (r == 0)
+                r = find_identity(&engine->identity, err);
         if (r == 0)
                 r = cgroup_site_open(&engine->site, err);
         if (r < 0) {

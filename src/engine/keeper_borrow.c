@@ -63,6 +63,8 @@ int keeper_connect(const char *path)
         if (!path || strlen(path) >= sizeof(address.sun_path))
                 return -1;
         (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+        if (access(path, F_OK) < 0) /* most have none, and this is the cheaper question */
+                return -1;
         fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
         if (fd >= 0) { /* a keeper that does not answer is none */
                 (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));

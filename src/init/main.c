@@ -83,7 +83,6 @@ static void look_around(struct init *init)
 
         if (init->host_proc < 0 || stat("/", &root) < 0)
                 refuse_order(init, errno, "/proc");
-        namespace_inodes(init->host_proc, init->outer_namespaces);
         init->outer_root[0] = root.st_dev;
         init->outer_root[1] = root.st_ino;
         init->outer_uid = geteuid();
@@ -266,6 +265,7 @@ int main(int argc, char **argv)
         if (argc > 1)
                 network_prepare(&init, argv[1]);
         receive_order(&init, &order);
+        memcpy(init.outer_namespaces, order.outer_namespaces, sizeof(init.outer_namespaces));
         init_decode_plan(&init, order_fds[0], order.plan_length);
         deal_descriptors(&init, &order);
         supervisor_fd = sys_pidfd_open((pid_t)init.plan.supervisor_pid);

@@ -31,7 +31,7 @@ const struct namespace_info namespaces[NAMESPACE_COUNT] = {
 
 void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
 {
-        AUTO_CLOSE int dir = openat(proc_fd, "self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        AUTO_CLOSE int dir = openat(proc_fd, "thread-self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
         char text[64];
 
         /* Read, "net:[4026531840]", not followed: that would make an inode for each. */

@@ -25,7 +25,7 @@ struct namespace_info {
 
 extern const struct namespace_info namespaces[NAMESPACE_COUNT];
 
-/* The inode numbers of the calling process's namespaces, read below `proc_fd` (an open /proc); 0
+/* The inode numbers of the calling thread's namespaces, read below `proc_fd` (an open /proc); 0
  * for one that cannot be read. */
 void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT]);
 /* Bit per protection whose namespace differs from `outer`. */

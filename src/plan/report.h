@@ -26,6 +26,8 @@ const char *stage_sentence(enum stage stage);
 #define HELPER_HINT_NETWORK_FIRST  "network-first"
 #define HELPER_HINT_NETWORK_BESIDE "network-beside"
 
+enum { REPORT_NAMESPACES = 7 /* NAMESPACE_COUNT */ };
+
 enum {
         ORDER_MAGIC = 0x6f786273,
         ORDER_FIXED_FDS = 4,
@@ -45,6 +47,9 @@ struct order {
         uint32_t magic;
         uint32_t fd_count;
         uint64_t plan_length;
+        /* The supervisor's, which a proof compares with: it has time to look while the helper
+         * starts. */
+        uint64_t outer_namespaces[REPORT_NAMESPACES];
 };
 
 /* An order to a nest: descriptors for the reports of the run, its plan, stdin, stdout, stderr;
@@ -142,7 +147,6 @@ enum {
         REPORT_DETAIL_MAX = 200,
         REPORT_PLACES_MAX = 2,
         REPORT_RELAYS_MAX = 24,
-        REPORT_NAMESPACES = 7 /* NAMESPACE_COUNT */
 };
 
 /* What was counted where the supervisor cannot look itself; of REPORT_USAGE the processes are those
