@@ -95,7 +95,10 @@ static int read_standard_input(const struct cli *cli, struct run_code *code, str
                 return r;
         }
         code->from_stdin = true;
-        return fd_read_all(0, CODE_MAX, "code", &code->data, &code->length, err);
+        r = fd_read_all(0, CODE_MAX, "code", &code->data, &code->length, err);
+        if (r == SBX_ETOOBIG)
+                error_hint(err, "hand data in with --volume, or with --stdin beside a program");
+        return r;
 }
 
 int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,

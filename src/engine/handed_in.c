@@ -112,12 +112,16 @@ int handed_in_resolve(const char *what, const char *path, bool directory, char *
         str_printable(path, shown, sizeof(shown));
         if (!real || stat(real, &st) < 0) {
                 error_set_errno(err, "%s '%s'", what, shown);
+                error_hint(err, "name %s that this user can reach",
+                           directory ? "a directory" : "a directory or a file");
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
-        if (str_equal(real, "/") || is_at_or_below(real, "/dev"))
-                return error_set(err, SBX_EINVAL,
-                                 "%s '%s': this part of the machine cannot be handed in", what,
-                                 shown);
+        if (str_equal(real, "/") || is_at_or_below(real, "/dev")) {
+                r = error_set(err, SBX_EINVAL,
+                              "%s '%s': this part of the machine cannot be handed in", what, shown);
+                error_hint(err, "hand in a directory of data, such as one below /home or /tmp");
+                return r;
+        }
         r = refuse_machine(what, shown, real, err);
         if (r < 0)
                 return r;

@@ -164,7 +164,7 @@ def test_fifty_megabytes_from_standard_input_are_refused(sandbox, marker):
 
 def test_endless_standard_input_is_refused(sandbox, marker):
     with open("/dev/zero", "rb") as zero:
-        refuse(sandbox, marker, "run", "-l", "shell", stdin=zero)
+        refuse(sandbox, marker, "run", "-l", "shell", stdin=zero, words=["hint: hand data in with --volume"])
 
 
 def test_a_megabyte_argument_is_refused(sandbox, marker):
@@ -182,6 +182,14 @@ def test_a_bad_variable_is_refused(sandbox, marker, value):
     "/tmp:/workspace", "/tmp:/proc/self", "/tmp:/" + "x" * 5000, "/tmp:/dev/shm", "/tmp:/etc/passwd"])
 def test_a_bad_volume_is_refused(sandbox, marker, value):
     refuse_run(sandbox, marker, "--volume", value)
+
+
+@pytest.mark.parametrize("words, hint", [
+    (["--volume", "/no/such/dir:/data"], "name a directory or a file that this user can reach"),
+    (["--volume", "/dev/null:/data"], "hand in a directory of data"),
+    (["--workspace", "/dev/null"], "hand in a directory of data")])
+def test_what_cannot_be_handed_in_is_told_with_a_remedy(sandbox, marker, words, hint):
+    refuse(sandbox, marker, "run", "-l", "shell", "-c", "touch ran", *words, words=[f"hint: {hint}"])
 
 
 @pytest.mark.parametrize("kind", ["file", "fifo", "unwritable", "empty", "long", "dangling", "proc", "no parent"])
