@@ -111,6 +111,37 @@ static int start_program(const struct passage *passage, struct analysis_job *job
         return 0;
 }
 
+/* Whether the lines of the program are those of the code. */
+static bool is_plain(const struct passage *passage)
+{
+        return !passage->templating.filled;
+}
+
+/* Its report, where it is known; else has the program make it. */
+static int recall_or_start(struct passage *passage, struct analysis_job *job,
+                           const struct analysis_source *source, const char *order,
+                           struct error *err)
+{
+        struct engine *engine = passage->engine;
+        int r;
+
+        if (strlen(order) > ANALYZE_ORDER_MAX)
+                return error_set(err, SBX_ETOOBIG,
+                                 "the rules of static analysis are larger than %d MiB together",
+                                 ANALYZE_ORDER_MAX >> 20);
+        analysis_memory_key(engine, passage->language->name, source, order, job->key);
+        if (analysis_recall(engine->analysed, job->key, &job->report)) {
+                if (is_plain(passage) && !analysis_recall_whole(engine->analysed, job->key,
+                                                                passage->policy.analysis_mode,
+                                                                &job->whole, &job->in_short))
+                        strbuf_done(&job->whole);
+                return 0;
+        }
+        strbuf_done(&job->report);
+        r = start_program(passage, job, err);
+        return r < 0 ? r : send_files(job, source, order, err);
+}
+
 int analysis_start(struct passage *passage, struct analysis_job *job, struct error *err)
 {
         struct analysis_source source = { 0 };
@@ -133,22 +164,10 @@ int analysis_start(struct passage *passage, struct analysis_job *job, struct err
                 r = 0;
         } else if (r == 0) {
                 order = analysis_order_text(passage, &source, err);
-                r = order ? 0 : SBX_ENOMEM;
-                if (r == 0 && strlen(order) > ANALYZE_ORDER_MAX)
-                        r = error_set(err, SBX_ETOOBIG,
-                                      "the rules of static analysis are larger "
-                                      "than %d MiB together",
-                                      ANALYZE_ORDER_MAX >> 20);
-                if (r == 0)
-                        analysis_memory_key(passage->engine, &source, order, job->key);
-                if (r == 0 && !analysis_recall(passage->engine->analysed, job->key, &job->report)) {
-                        r = start_program(passage, job, err);
-                        if (r == 0)
-                                r = send_files(job, &source, order, err);
-                }
+                r = order ? recall_or_start(passage, job, &source, order, err) : SBX_ENOMEM;
         }
         mem_free(source.data);
-        json_decref(source.files);
+        strbuf_done(&source.files);
         return r;
 }
 
@@ -174,6 +193,7 @@ void analysis_end(struct analysis_job *job)
                 (void)sys_pidfd_send_signal(job->pidfd, SIGKILL); /* gone is as good */
         (void)reap(job);
         strbuf_done(&job->report);
+        strbuf_done(&job->whole);
 }
 
 /* Reads until the end of the report; why it did not come, or NULL. */
@@ -252,6 +272,29 @@ static int keep(struct passage *passage, json_t *report, struct error *err)
         passage->result->analysis = text ? mem_strdup(text) : NULL;
         free(text); /* jansson's own allocation */
         return passage->result->analysis ? 0 : error_set_nomem(err);
+}
+
+/* The same for a report that came before: all was done to it then. */
+static int keep_known(struct passage *passage)
+{
+        struct analysis_job *job = &passage->analysis;
+
+        passage->result->analysed = job->in_short;
+        mem_free(passage->result->analysis);
+        passage->result->analysis = strbuf_take(&job->whole);
+        analysis_end(job);
+        return 0;
+}
+
+static int keep_and_remember(struct passage *passage, json_t *report, struct error *err)
+{
+        int r = keep(passage, report, err);
+
+        if (r == 0 && is_plain(passage) && str_equal(passage->result->analysed.state, "done"))
+                analysis_remember_whole(passage->engine->analysed, passage->analysis.key,
+                                        passage->policy.analysis_mode, passage->result->analysis,
+                                        &passage->result->analysed);
+        return r;
 }
 
 /* The same for a report that is known beforehand, as of every program that is one already. */
@@ -416,10 +459,12 @@ int passage_analysed(struct passage *passage, struct error *err)
                 return 0;
         if (passage->analysis.skipped && passage->analysis.socket < 0)
                 return keep_skipped(passage, passage->analysis.skipped, err);
+        if (passage->analysis.whole.length > 0)
+                return keep_known(passage);
         report = analysis_collect(
                 passage, &passage->analysis,
                 passage->order->request->no_warnings ? WAIT_RECORD_MS : WAIT_WARN_MS, err);
-        r = report ? keep(passage, report, err) : err->code;
+        r = report ? keep_and_remember(passage, report, err) : err->code;
         json_decref(report);
         return r;
 }

@@ -27,6 +27,8 @@ struct analysis_job {
         const char *skipped;     /* static: why there is none; or NULL */
         char key[HASH_TEXT_MAX]; /* what its report is remembered by; empty: it is not */
         struct strbuf report;    /* what was remembered; then nothing is under way */
+        struct strbuf whole;     /* what became of that for the mode of this run; or nothing */
+        struct result_analysis in_short; /* the same */
 };
 
 /* analysis.c: starts it for the passage's code. A reason why it cannot be is kept in the job; an
@@ -52,7 +54,7 @@ int rules_read_folder(struct request_rule_list *list, const char *folder, struct
 struct analysis_source {
         char *data; /* owned: each file ends with a NUL byte */
         size_t length;
-        json_t *files; /* owned: name, offset, length of each */
+        struct strbuf files; /* name, offset, length of each, as JSON */
 };
 /* 0; 1 where there is too much of it. */
 int analysis_read_source(const struct passage *passage, struct analysis_source *ret_source,
@@ -64,11 +66,20 @@ char *analysis_order_text(const struct passage *passage, const struct analysis_s
 struct analysis_memory *analysis_memory_new(void);
 void analysis_memory_free(struct analysis_memory *memory);
 /* The empty key of an engine that remembers nothing is never found. */
-void analysis_memory_key(const struct engine *engine, const struct analysis_source *source,
-                         const char *order, char ret_key[HASH_TEXT_MAX]);
+void analysis_memory_key(const struct engine *engine, const char *language,
+                         const struct analysis_source *source, const char *order,
+                         char ret_key[HASH_TEXT_MAX]);
 bool analysis_recall(struct analysis_memory *memory, const char *key, struct strbuf *ret_report);
 void analysis_remember(struct analysis_memory *memory, const char *key,
                        const struct strbuf *report);
+/* The same for what a report became in the end, which depends on the mode, too: the text of the
+ * result, and what is recorded of it. */
+bool analysis_recall_whole(struct analysis_memory *memory, const char *key,
+                           enum policy_analysis mode, struct strbuf *ret_whole,
+                           struct result_analysis *ret_short);
+void analysis_remember_whole(struct analysis_memory *memory, const char *key,
+                             enum policy_analysis mode, const char *whole,
+                             const struct result_analysis *in_short);
 
 /* analysis_report.c: one report from what the program wrote, checked for its form; a new
  * reference, or NULL with an error that the report tells (SBX_EINVAL) or without memory. */

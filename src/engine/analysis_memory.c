@@ -20,6 +20,9 @@ struct remembered {
         char *report; /* owned; NULL: free */
         size_t length;
         uint64_t used; /* the larger, the later */
+        char *whole;   /* owned: what it became, or NULL; the mode and the short of that */
+        enum policy_analysis mode;
+        struct result_analysis in_short;
 };
 
 struct analysis_memory {
@@ -41,14 +44,17 @@ void analysis_memory_free(struct analysis_memory *memory)
 {
         if (!memory)
                 return;
-        for (size_t i = 0; i < REPORTS_MAX; i++)
+        for (size_t i = 0; i < REPORTS_MAX; i++) {
                 mem_free(memory->reports[i].report);
+                mem_free(memory->reports[i].whole);
+        }
         (void)pthread_mutex_destroy(&memory->lock);
         mem_free(memory);
 }
 
-void analysis_memory_key(const struct engine *engine, const struct analysis_source *source,
-                         const char *order, char ret_key[HASH_TEXT_MAX])
+void analysis_memory_key(const struct engine *engine, const char *language,
+                         const struct analysis_source *source, const char *order,
+                         char ret_key[HASH_TEXT_MAX])
 {
         struct hash hash;
 
@@ -58,6 +64,7 @@ void analysis_memory_key(const struct engine *engine, const struct analysis_sour
         hash_init(&hash);
         if (hash_update_identity(&hash, engine->analyze_path) < 0)
                 return;
+        hash_update_text(&hash, language);
         hash_update_text(&hash, order);
         hash_update_part(&hash, source->data, source->length);
         hash_final(&hash, ret_key);
@@ -109,9 +116,56 @@ void analysis_remember(struct analysis_memory *memory, const char *key, const st
         (void)pthread_mutex_lock(&memory->lock);
         place = find(memory, key);
         mem_free(place->report);
+        mem_free(place->whole);
         *place = (struct remembered){ .report = copy,
                                       .length = report->length,
                                       .used = ++memory->uses };
         (void)strcpy(place->key, key);
         (void)pthread_mutex_unlock(&memory->lock);
+}
+
+bool analysis_recall_whole(struct analysis_memory *memory, const char *key,
+                           enum policy_analysis mode, struct strbuf *ret_whole,
+                           struct result_analysis *ret_short)
+{
+        const struct remembered *known;
+        bool found;
+
+        if (!memory || !key[0])
+                return false;
+        (void)pthread_mutex_lock(&memory->lock);
+        known = find(memory, key);
+        found = known->whole && known->mode == mode && str_equal(known->key, key);
+        if (found) {
+                strbuf_adds(ret_whole, known->whole);
+                *ret_short = known->in_short;
+        }
+        (void)pthread_mutex_unlock(&memory->lock);
+        return found && !ret_whole->failed;
+}
+
+void analysis_remember_whole(struct analysis_memory *memory, const char *key,
+                             enum policy_analysis mode, const char *whole,
+                             const struct result_analysis *in_short)
+{
+        struct remembered *place;
+        char *copy, *old = NULL;
+
+        if (!memory || !key[0] || strlen(whole) > REPORT_BYTES_MAX)
+                return;
+        copy = mem_strdup(whole);
+        if (!copy)
+                return; /* it is made again */
+        (void)pthread_mutex_lock(&memory->lock);
+        place = find(memory, key);
+        if (place->report && str_equal(place->key, key)) {
+                old = place->whole;
+                place->whole = copy;
+                place->mode = mode;
+                place->in_short = *in_short;
+                copy = NULL;
+        }
+        (void)pthread_mutex_unlock(&memory->lock);
+        mem_free(old);
+        mem_free(copy); /* nothing is remembered that it would belong to */
 }

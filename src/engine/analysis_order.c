@@ -1,6 +1,7 @@
 /* What sandbox-analyze is asked: the source, and the rules in force. */
 #include "analysis/order.h"
 #include "base/fd.h"
+#include "base/jsontext.h"
 #include "base/mem.h"
 #include "engine/analysis.h"
 #include "engine/passage.h"
@@ -27,11 +28,15 @@ static int read_at(int fd, char *to, size_t length, uint64_t offset)
 
 static int add_file(struct analysis_source *source, const char *name, size_t length)
 {
-        json_t *file = json_pack("{s:s?, s:I, s:I}", "name", name, "offset",
-                                 (json_int_t)source->length, "length", (json_int_t)length);
+        struct strbuf *files = &source->files;
 
+        strbuf_adds(files, files->length ? ",{" : "{");
+        jsontext_put_string(files, "name", name);
+        jsontext_put_size(files, "offset", source->length);
+        jsontext_put_size(files, "length", length);
+        strbuf_adds(files, "}");
         source->length += length + 1;
-        return file ? json_array_append_new(source->files, file) : -1;
+        return files->failed ? -1 : 0;
 }
 
 static int read_project(const struct passage *passage, struct analysis_source *source,
@@ -69,9 +74,7 @@ int analysis_read_source(const struct passage *passage, struct analysis_source *
 {
         const struct request *code = passage->code;
 
-        *ret_source = (struct analysis_source){ .files = json_array() };
-        if (!ret_source->files)
-                return error_set_nomem(err);
+        *ret_source = (struct analysis_source){ 0 };
         if (passage->is_project)
                 return read_project(passage, ret_source, err);
         if (code->code_size >= ANALYZE_SOURCE_MAX)
@@ -87,68 +90,75 @@ int analysis_read_source(const struct passage *passage, struct analysis_source *
         return add_file(ret_source, NULL, code->code_size) < 0 ? error_set_nomem(err) : 0;
 }
 
-static json_t *list_value(const struct passage *passage, enum policy_rule rule)
+static void put_list(struct strbuf *out, const char *key, const struct passage *passage,
+                     enum policy_rule rule)
 {
-        json_t *array = json_array();
         const struct strlist *list;
+        const char *comma = "";
 
+        jsontext_key(out, key);
+        strbuf_adds(out, "[");
         for (unsigned index = 0; (list = analysis_list(passage, rule, index)); index++)
-                for (size_t i = 0; array && i < list->count; i++)
-                        if (json_array_append_new(array, json_string(list->items[i])) < 0) {
-                                json_decref(array);
-                                return NULL;
-                        }
-        return array;
+                for (size_t i = 0; i < list->count; i++, comma = ",") {
+                        strbuf_adds(out, comma);
+                        jsontext_string(out, list->items[i]);
+                }
+        strbuf_adds(out, "]");
 }
 
-static json_t *lists_value(const struct passage *passage)
+static void put_lists(struct strbuf *out, const struct passage *passage)
 {
-        return json_pack("{s:o, s:o, s:o, s:o}", "imports", list_value(passage, RULE_IMPORTS),
-                         "functions", list_value(passage, RULE_FUNCTIONS), "commands",
-                         list_value(passage, RULE_COMMANDS), "patterns",
-                         list_value(passage, RULE_PATTERNS));
+        jsontext_key(out, "lists");
+        strbuf_adds(out, "{");
+        put_list(out, "imports", passage, RULE_IMPORTS);
+        put_list(out, "functions", passage, RULE_FUNCTIONS);
+        put_list(out, "commands", passage, RULE_COMMANDS);
+        put_list(out, "patterns", passage, RULE_PATTERNS);
+        strbuf_adds(out, "}");
 }
 
-static int add_rules(json_t *array, const struct request_rule_list *list)
+static void add_rules(struct strbuf *out, const struct request_rule_list *list)
 {
         for (size_t i = 0; i < list->count; i++) {
                 const struct request_rules *rules = &list->items[i];
 
-                if (json_array_append_new(
-                            array, json_pack("{s:s, s:s, s:s, s:s, s:s?}", "name", rules->name,
-                                             "file", rules->file, "language", rules->language,
-                                             "yaml", rules->yaml, "queries", rules->queries)) < 0)
-                        return -1;
+                strbuf_adds(out, out->data && out->data[out->length - 1] == '}' ? ",{" : "{");
+                jsontext_put_string(out, "name", rules->name);
+                jsontext_put_string(out, "file", rules->file);
+                jsontext_put_string(out, "language", rules->language);
+                jsontext_put_string(out, "yaml", rules->yaml);
+                jsontext_put_string(out, "queries", rules->queries);
+                strbuf_adds(out, "}");
         }
-        return 0;
 }
 
 /* Those of the policy's folders, then those of the request's. */
-static json_t *rules_value(const struct passage *passage)
+static void put_rules(struct strbuf *out, const struct passage *passage)
 {
-        json_t *array = json_array();
-
-        if (add_rules(array, &passage->rules) < 0 ||
-            add_rules(array, &passage->order->request->rules) < 0) {
-                json_decref(array);
-                return NULL;
-        }
-        return array;
+        jsontext_key(out, "rules");
+        strbuf_adds(out, "[");
+        add_rules(out, &passage->rules);
+        add_rules(out, &passage->order->request->rules);
+        strbuf_adds(out, "]");
 }
 
 char *analysis_order_text(const struct passage *passage, const struct analysis_source *source,
                           struct error *err)
 {
-        const char *language = analysis_grammar(passage);
-        json_t *order = json_pack("{s:s, s:o, s:o, s:o, s:O}", "language", language, "lists",
-                                  lists_value(passage), "named", list_value(passage, RULE_RULES),
-                                  "rules", rules_value(passage), "files", source->files);
-        char *text = order ? json_dumps(order, JSON_COMPACT) : NULL;
-        char *copy = text ? mem_strdup(text) : NULL;
+        AUTO_STRBUF struct strbuf out = { 0 };
 
-        free(text); /* jansson's own allocation */
-        json_decref(order);
-        if (!copy)
+        strbuf_adds(&out, "{");
+        jsontext_put_string(&out, "language", analysis_grammar(passage));
+        put_lists(&out, passage);
+        put_list(&out, "named", passage, RULE_RULES);
+        put_rules(&out, passage);
+        jsontext_key(&out, "files");
+        strbuf_adds(&out, "[");
+        strbuf_add(&out, source->files.data ? source->files.data : "", source->files.length);
+        strbuf_adds(&out, "]}");
+        if (out.failed) {
                 (void)error_set_nomem(err);
-        return copy;
+                return NULL;
+        }
+        return strbuf_take(&out);
 }

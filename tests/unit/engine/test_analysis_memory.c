@@ -92,7 +92,7 @@ static void make_key(const struct engine *engine, const char *source, const char
         const struct analysis_source code = { .data = (char *)(uintptr_t)source,
                                               .length = strlen(source) };
 
-        analysis_memory_key(engine, &code, order, key);
+        analysis_memory_key(engine, "sh", &code, order, key);
 }
 
 static void a_key_is_of_program_source_and_rules(void **state)
@@ -108,6 +108,11 @@ static void a_key_is_of_program_source_and_rules(void **state)
         for (int i = 0; i < 4; i++)
                 for (int j = 0; j < i; j++)
                         assert_string_not_equal(keys[i], keys[j]);
+        engine.analyze_path = "/bin/sh";
+        analysis_memory_key(&engine, "shell",
+                            &(struct analysis_source){ .data = (char[]){ "a" }, .length = 1 }, "b",
+                            keys[3]);
+        assert_string_not_equal(keys[0], keys[3]);
         engine.analyze_path = "/nowhere";
         make_key(&engine, "a", "b", keys[0]);
         assert_string_equal(keys[0], "");
@@ -143,6 +148,37 @@ static void what_was_not_asked_for_in_the_longest_time_is_forgotten(void **state
         analysis_memory_free(memory);
 }
 
+static bool knows_whole(struct analysis_memory *memory, enum policy_analysis mode, const char *text)
+{
+        struct result_analysis in_short = { 0 };
+        AUTO_STRBUF struct strbuf whole = { 0 };
+
+        return analysis_recall_whole(memory, "key", mode, &whole, &in_short) &&
+               str_equal(whole.data, text) && in_short.findings == 3;
+}
+
+static void what_a_report_became_is_known_for_its_mode_alone(void **state)
+{
+        const struct result_analysis in_short = { .state = "done", .findings = 3 };
+        struct analysis_memory *memory = analysis_memory_new();
+        AUTO_STRBUF struct strbuf report = { 0 };
+
+        strbuf_adds(&report, "said");
+        analysis_remember_whole(memory, "key", ANALYSIS_WARN, "whole", &in_short);
+        assert_false(knows_whole(memory, ANALYSIS_WARN, "whole")); /* of which report? */
+        analysis_remember(memory, "key", &report);
+        assert_false(knows_whole(memory, ANALYSIS_WARN, "whole"));
+        analysis_remember_whole(memory, "key", ANALYSIS_WARN, "whole", &in_short);
+        assert_true(knows_whole(memory, ANALYSIS_WARN, "whole"));
+        assert_false(knows_whole(memory, ANALYSIS_BLOCK, "whole"));
+        analysis_remember_whole(memory, "key", ANALYSIS_BLOCK, "other", &in_short);
+        assert_true(knows_whole(memory, ANALYSIS_BLOCK, "other"));
+        assert_false(knows_whole(memory, ANALYSIS_WARN, "other"));
+        analysis_remember(memory, "key", &report);
+        assert_false(knows_whole(memory, ANALYSIS_BLOCK, "other"));
+        analysis_memory_free(memory);
+}
+
 static void a_large_report_is_not_kept(void **state)
 {
         struct analysis_memory *memory = analysis_memory_new();
@@ -161,6 +197,7 @@ int main(void)
                 cmocka_unit_test(code_that_comes_again_starts_no_analysis),
                 cmocka_unit_test(a_key_is_of_program_source_and_rules),
                 cmocka_unit_test(what_was_not_asked_for_in_the_longest_time_is_forgotten),
+                cmocka_unit_test(what_a_report_became_is_known_for_its_mode_alone),
                 cmocka_unit_test(a_large_report_is_not_kept),
         };
 
