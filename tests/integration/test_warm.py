@@ -82,6 +82,11 @@ PROGRAMS = {
     "recursion": "import sys\nsys.setrecursionlimit(200)\ndef f(): f()\nf()",
     "input": "print(input().upper())",
     "environment": "import os; print(sorted(os.environ.items()))",
+    "order of the environment": "import os; print(list(os.environ.items()), os.environb == {os.fsencode(k): os.fsencode(v) for k, v in os.environ.items()})",
+    "words of the command": "import sys; print(sys.argv, sys.orig_argv, sys.path)" if hasattr(sys, "orig_argv") else "1",
+    "referrers": "import gc; x = ['seen']; print(any(r is globals() for r in gc.get_referrers(x)), gc.is_tracked(globals()))",
+    "long program": "# a long way\n" * 5000 + "print('the end')",
+    "no text": "print(1)\n\f\n# \ufeff\nprint(2)",
     "putenv": "import os, subprocess; os.environ['A'] = 'b'; subprocess.run(['/bin/sh', '-c', 'echo $A']); os.unsetenv('A')",
     "child": "import subprocess; print(subprocess.run(['/bin/echo', 'child'], capture_output=True).stdout)",
     "fork": "import os\npid = os.fork()\nif pid == 0:\n    print('in child', flush=True); os._exit(0)\nos.waitpid(pid, 0); print('in parent')",
@@ -107,13 +112,25 @@ def comparable(value):
     return re.sub(r"repeated \d+ more times", "repeated", text)
 
 
+@pytest.mark.parametrize("own", [["-e", "EXTRA=1"], []], ids=["own", "expected"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_warm_and_cold_give_the_same(keeper, sandbox, name):
+def test_warm_and_cold_give_the_same(keeper, sandbox, name, own):
     code = PROGRAMS[name]
-    flags = ["--stdin", "/etc/hostname", "-e", "EXTRA=1", "-t", "20s"]
+    flags = ["--stdin", "/etc/hostname", *own, "-t", "20s"]
     warm, cold = keeper.warm(code, *flags), sandbox.python(code, *flags)
     for key in ("status", "exit_code", "signal", "stdout", "stderr", "message", "files"):
         assert comparable(warm[key]) == comparable(cold[key]), (key, warm[key], cold[key])
+
+
+def test_what_most_runs_are_told_was_expected(keeper):
+    """Whatever it is told makes no difference to a run but that of time: what it expects is made before it starts."""
+    code = ("import os, sys\nlauncher = sys._getframe(1).f_globals\n"
+            "words = [*sys.orig_argv, *map('='.join, os.environ.items())]\n"
+            "told = b'2\\x00' b'7\\x00' + b''.join(os.fsencode(word) + b'\\x00' for word in words)\n"
+            "print(launcher['is_it'](told, launcher['expect']()))")
+    assert keeper.warm(code)["stdout"] == "True\n"
+    assert keeper.warm(code, "-e", "EXTRA=1")["stdout"] == "False\n"
+    assert keeper.warm(code, after=["--", "argument"])["stdout"] == "False\n"
 
 
 def test_arguments_and_standard_input_arrive(keeper, sandbox):
