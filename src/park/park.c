@@ -419,6 +419,7 @@ void park_serve(void)
         sigfillset(&all);
         (void)sigprocmask(SIG_SETMASK, &all, NULL);
         refuse_threads();
+        pages_gather();
         park.own_fd_count = numbers_in("/proc/self/fd", park.own_fds, OWN_FDS_MAX);
         look_around();
         if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||

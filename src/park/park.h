@@ -37,6 +37,9 @@ int describe_run(const struct plan *plan);
 void once_wait(struct init *init, int socket);
 void once_execute(const struct init *init);
 
+/* pages.c: before there are copies. */
+void pages_gather(void);
+
 /* stops.c: what the hooks ask. */
 /* Before a path is opened; true: the descriptor, or -1 with errno, is the answer. */
 bool stops_open(const char *path, int *ret_fd);

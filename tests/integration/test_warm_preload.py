@@ -1,7 +1,11 @@
 """Modules that a parked interpreter has loaded before the program starts."""
 
+import pathlib
+import re
+
 import pytest
 
+from helpers.processes import below
 from helpers.warm import Keeper
 
 
@@ -87,3 +91,27 @@ def test_a_bad_list_is_refused(sandbox, place, text, why):
     file = sandbox.make_file(place / "p.yaml", text + "\n")
     outcome = sandbox.run("-l", "python", "--policy", str(file), "-c", "1")
     assert outcome.exit_code == 125 and why in outcome.error, outcome
+
+
+LARGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def large_pages(pid):
+    """KiB of large pages of a process that keeps an interpreter parked; None for any other."""
+    try:
+        if not pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("python"):
+            return None
+        return int(re.search(r"AnonHugePages: +(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text())[1])
+    except OSError:
+        return None
+
+
+@pytest.mark.skipif(not LARGE_PAGES.exists() or "[never]" in LARGE_PAGES.read_text(), reason="the kernel makes no large pages")
+def test_a_large_interpreter_is_parked_in_large_pages(keeper, policy):
+    if keeper.run("import pandas", "--policy", str(policy))["status"] != "ok":
+        pytest.skip("pandas is not installed")
+    keeper.warm("1")
+    keeper.warm("1", "--policy", str(policy))
+    sizes = sorted(size for size in map(large_pages, below(keeper.process.pid)) if size is not None)
+    assert sizes[0] == 0, "a small one is copied as it is"
+    assert sizes[-1] >= 8 * 2048
