@@ -1,6 +1,7 @@
 /*
  * Functions of the C library in front of the real ones: those by which interpreters open their
- * program, fork, and ask who they are. Where nothing is to be stopped, they do what they always do.
+ * program, fork, ask who they are, and take memory. Where nothing is to be stopped, they do what
+ * they always do.
  */
 /* Both names of each are meant, and not one for the other. */
 #undef _FILE_OFFSET_BITS
@@ -11,6 +12,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -128,6 +131,33 @@ int gethostname(char *name, size_t size)
         memcpy(name, POSED_HOST, sizeof(POSED_HOST));
         return 0;
 }
+
+/* ---- memory ---- */
+
+/* By the system call: the C library may ask for memory to find its own function. */
+static void *map(void *address, size_t length, int protection, int flags, int fd, off64_t offset)
+{
+        void *place = NULL;
+
+        if (!address && protection == (PROT_READ | PROT_WRITE) &&
+            flags == (MAP_PRIVATE | MAP_ANONYMOUS))
+                place = pages_place(length);
+        /* What is there is ours, and empty. */
+        return (void *)syscall(SYS_mmap, place ? place : address, length, protection,
+                               place ? flags | MAP_FIXED : flags, fd, offset);
+}
+
+#define HOOK_MAP(name, offset_type)                                                                \
+        EXPORT void *name(void *address, size_t length, int protection, int flags, int fd,         \
+                          offset_type offset);                                                     \
+        void *name(void *address, size_t length, int protection, int flags, int fd,                \
+                   offset_type offset)                                                             \
+        {                                                                                          \
+                return map(address, length, protection, flags, fd, offset);                        \
+        }
+
+HOOK_MAP(mmap, off_t)
+HOOK_MAP(mmap64, off64_t)
 
 /* ---- fork ---- */
 

@@ -4,7 +4,11 @@
  * thousand, which is a good part of what the copy costs. A large page is taken over in one piece.
  * What a copy writes to is copied in small pages all the same.
  *
- * Where the kernel has none, or they are switched off, nothing changes.
+ * A large page is aligned, and Python asks for its memory in pieces of half of that or less, which
+ * would lie scattered between the libraries that modules load. So where there are such modules,
+ * pieces of that kind come from one area, one after the other, until the interpreter is parked.
+ *
+ * Where the kernel has no large pages, or they are switched off, nothing changes.
  */
 #include "park/park.h"
 #include "base/fd.h"
@@ -26,7 +30,58 @@ enum {
         PRESENT_LEAST = PAGES / 8 * 7, /* with fewer, the rest would be memory for nothing */
         WORTH_WHILE = 8,               /* large pages; a small interpreter is copied as it is */
         MAPS_MAX = 256 << 10,
+        PIECE_LEAST = 256 << 10, /* Python 3.9; 1 MiB since */
+        PIECE_MOST = 1 << 20,
+        AREA = 256 << 20, /* what does not fit lies where it will */
 };
+
+/* Where pieces come from: what is left of it. */
+static struct {
+        bool is_wanted;
+        uintptr_t next, end; /* 0: there is none yet */
+} area;
+
+void pages_begin(void)
+{
+        area.is_wanted = true;
+}
+
+static bool make_area(void)
+{
+        void *made = mmap(NULL, AREA + LARGE, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (made == MAP_FAILED)
+                return false;
+        area.next = ((uintptr_t)made + LARGE - 1) & ~(uintptr_t)(LARGE - 1);
+        area.end = (uintptr_t)made + AREA + LARGE;
+        if (area.next > (uintptr_t)made)
+                (void)munmap(made, area.next - (uintptr_t)made);
+        return true;
+}
+
+void *pages_place(size_t length)
+{
+        uintptr_t place;
+
+        if (!area.is_wanted || length == 0 || length % PIECE_LEAST != 0 || length > PIECE_MOST)
+                return NULL;
+        if (area.end == 0 && !make_area())
+                return NULL;
+        place = area.next;
+        if (length > area.end - place)
+                return NULL;
+        area.next += length;
+        return (void *)place;
+}
+
+/* No copy has any of it. */
+static void end_area(void)
+{
+        area.is_wanted = false;
+        if (area.end > area.next)
+                (void)munmap((void *)area.next, area.end - area.next);
+}
 
 /* Whether nearly all of it is there already. */
 static bool is_full(char *place)
@@ -84,11 +139,13 @@ static int gather_all(const char *maps, bool make)
 void pages_gather(void)
 {
         AUTO_CLOSE int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-        char *maps = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                          0); /* zeroed: the text ends with a NUL */
         size_t length = 0;
         ssize_t n = 0;
+        char *maps;
 
+        end_area();
+        maps = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                    0); /* zeroed: the text ends with a NUL */
         if (maps == MAP_FAILED)
                 return;
         while (fd >= 0 && length < MAPS_MAX - 1 &&

@@ -3,6 +3,7 @@
 #define PARK_PARK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,10 @@ void once_wait(struct init *init, int socket);
 void once_execute(const struct init *init);
 
 /* pages.c: before there are copies. */
+/* An interpreter that will be large: pieces of its memory are to lie together. */
+void pages_begin(void);
+/* Where a piece of this length is to be mapped; NULL: anywhere. */
+void *pages_place(size_t length);
 void pages_gather(void);
 
 /* stops.c: what the hooks ask. */

@@ -97,11 +97,12 @@ LARGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def large_pages(pid):
-    """KiB of large pages of a process that keeps an interpreter parked; None for any other."""
+    """The part of its own memory that a parked interpreter has in large pages; None for any other process."""
     try:
         if not pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("python"):
             return None
-        return int(re.search(r"AnonHugePages: +(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text())[1])
+        sizes = dict(re.findall(r"(\w+): +(\d+) kB", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()))
+        return int(sizes["AnonHugePages"]) / int(sizes["Anonymous"])
     except OSError:
         return None
 
@@ -112,6 +113,6 @@ def test_a_large_interpreter_is_parked_in_large_pages(keeper, policy):
         pytest.skip("pandas is not installed")
     keeper.warm("1")
     keeper.warm("1", "--policy", str(policy))
-    sizes = sorted(size for size in map(large_pages, below(keeper.process.pid)) if size is not None)
+    sizes = sorted(part for part in map(large_pages, below(keeper.process.pid)) if part is not None)
     assert sizes[0] == 0, "a small one is copied as it is"
-    assert sizes[-1] >= 8 * 2048
+    assert sizes[-1] > 0.6, sizes
