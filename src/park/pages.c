@@ -68,11 +68,9 @@ void *pages_place(size_t length)
                 return NULL;
         if (area.end == 0 && !make_area())
                 return NULL;
-        place = area.next;
-        if (length > area.end - place)
-                return NULL;
-        area.next += length;
-        return (void *)place;
+        /* A module may have threads while it is loaded; none gets what another has. */
+        place = __atomic_fetch_add(&area.next, length, __ATOMIC_RELAXED);
+        return place < area.end && length <= area.end - place ? (void *)place : NULL;
 }
 
 /* No copy has any of it. */
