@@ -2,19 +2,22 @@
 
 #include <string.h>
 
-void demux_init(struct demux *demux, const char secret[INSIDE_SECRET])
+void demux_init(struct demux *demux, const char secret[INSIDE_SECRET],
+                const char seal[INSIDE_SECRET])
 {
         memset(demux, 0, sizeof(*demux));
         memcpy(demux->secret, secret, INSIDE_SECRET);
+        memcpy(demux->seal, seal, INSIDE_SECRET);
 }
 
-/* How many of the first bytes of the secret the held ones and the next one would be; the held ones
- * are such a beginning. The usual answer of a search for one word. */
-static size_t longest_beginning(const char *secret, const unsigned char *bytes, size_t length)
+/* How many of the last of these bytes may be the beginning of a record, after as many as are to be
+ * skipped. The usual answer of a search for one word. */
+static size_t longest_beginning(const char *secret, const unsigned char *bytes, size_t length,
+                                size_t skip)
 {
-        size_t skip = 0;
-
-        while (skip < length && memcmp(bytes + skip, secret, length - skip) != 0)
+        while (skip < length &&
+               memcmp(bytes + skip, secret,
+                      length - skip < INSIDE_SECRET ? length - skip : INSIDE_SECRET) != 0)
                 skip++;
         return length - skip;
 }
@@ -30,6 +33,36 @@ static void give(struct demux_output *output, size_t count, unsigned stream, dem
         output->given -= before;
 }
 
+/* Whether what is held, which begins like a record and is as long, is one. */
+static bool is_sealed(const struct demux *demux, const struct demux_output *output)
+{
+        struct inside_end end;
+
+        memcpy(&end, output->held, sizeof(end));
+        return memcmp(end.seal, demux->seal, INSIDE_SECRET) == 0;
+}
+
+/* Takes one byte more. What cannot be the record is passed on. */
+static void hold(struct demux *demux, unsigned stream, unsigned char byte, demux_sink *sink,
+                 void *context)
+{
+        struct demux_output *output = &demux->outputs[stream];
+        bool is_whole;
+        size_t kept;
+
+        output->held[output->held_length++] = byte;
+        is_whole = output->held_length == sizeof(output->held);
+        output->has_ended = is_whole && is_sealed(demux, output);
+        if (output->has_ended)
+                return;
+        kept = longest_beginning(demux->secret, output->held, output->held_length, is_whole);
+        if (kept < output->held_length) {
+                give(output, output->held_length - kept, stream, sink, context);
+                memmove(output->held, output->held + output->held_length - kept, kept);
+                output->held_length = kept;
+        }
+}
+
 /* Bytes up to the record are passed on, from it on they are kept. */
 static void take_output(struct demux *demux, unsigned stream, const unsigned char *data,
                         size_t length, demux_sink *sink, void *context)
@@ -37,14 +70,8 @@ static void take_output(struct demux *demux, unsigned stream, const unsigned cha
         struct demux_output *output = &demux->outputs[stream];
         size_t i = 0;
 
+        output->taken += length;
         while (i < length && !output->has_ended) {
-                size_t kept;
-
-                if (output->held_length >= INSIDE_SECRET) {
-                        output->held[output->held_length++] = data[i++];
-                        output->has_ended = output->held_length == sizeof(output->held);
-                        continue;
-                }
                 if (output->held_length == 0) {
                         const unsigned char *first =
                                 memchr(data + i, (unsigned char)demux->secret[0], length - i);
@@ -56,13 +83,7 @@ static void take_output(struct demux *demux, unsigned stream, const unsigned cha
                         if (!first)
                                 return;
                 }
-                output->held[output->held_length++] = data[i++];
-                kept = longest_beginning(demux->secret, output->held, output->held_length);
-                if (kept < output->held_length) {
-                        give(output, output->held_length - kept, stream, sink, context);
-                        memmove(output->held, output->held + output->held_length - kept, kept);
-                        output->held_length = kept;
-                }
+                hold(demux, stream, data[i++], sink, context);
         }
 }
 
@@ -113,13 +134,18 @@ const struct inside_end *demux_end(const struct demux *demux, struct inside_end 
 
 static bool holds_few(const struct demux *demux, const struct demux_output *output)
 {
-        return demux->left == 0 && output->held_length <= DEMUX_FEW &&
+        return demux->left == 0 && demux->head_length == 0 && output->held_length <= DEMUX_FEW &&
                output->given < output->held_length;
 }
 
-bool demux_holds_few(const struct demux *demux)
+uint64_t demux_holds_few(const struct demux *demux)
 {
-        return holds_few(demux, &demux->outputs[1]) || holds_few(demux, &demux->outputs[2]);
+        uint64_t sum = 0;
+
+        for (unsigned stream = 1; stream <= 2; stream++)
+                if (holds_few(demux, &demux->outputs[stream]))
+                        sum += demux->outputs[stream].taken;
+        return sum;
 }
 
 void demux_release(struct demux *demux, demux_sink *sink, void *context)

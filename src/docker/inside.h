@@ -2,8 +2,10 @@
  * What goes between sandbox-docker and sandbox-inside, the first process of its containers: over
  * the container's standard input one order, then pieces of the program's input, each behind its
  * length, a length of 0 being the end of it; back, as the last bytes of both outputs, a record.
- * The record begins with a secret of the order, which the program cannot know, and is written when
- * no other process of the container lives.
+ * The record begins with a secret of the order, by which it is found, and is written when no other
+ * process of the container lives. What begins like it is held back, so a program that somebody
+ * answers can find that secret out, byte by byte; it ends with a second one, which decides about
+ * nothing before the record is whole, and so can only be guessed.
  */
 #ifndef DOCKER_INSIDE_H
 #define DOCKER_INSIDE_H
@@ -37,7 +39,7 @@ struct inside_order {
         uint32_t has_group; /* the container has a control group of its own */
         uint32_t is_alone;  /* no program is started where there is a way to others */
         uint64_t cpu_us;    /* CPU time of all processes; 0: no limit */
-        char secret[INSIDE_SECRET];
+        char secret[INSIDE_SECRET], seal[INSIDE_SECRET];
 };
 
 enum inside_end_kind { INSIDE_EXITED, INSIDE_FAILED, INSIDE_NO_TOOL, INSIDE_NOT_ALONE };
@@ -54,6 +56,7 @@ struct inside_end {
         uint32_t reserved;
         uint64_t cpu_user_us, cpu_system_us, cpu_us;
         uint64_t memory_peak, memory_kills, processes_peak, fork_refusals;
+        char seal[INSIDE_SECRET];
 };
 
 #endif

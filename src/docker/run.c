@@ -188,6 +188,7 @@ static int send_order(struct docker_run *run, struct error *err)
                 return error_set(err, SBX_ETOOBIG, "arguments and environment are too long");
         order.length = (uint32_t)words.length;
         memcpy(order.secret, run->secret, INSIDE_SECRET);
+        memcpy(order.seal, run->seal, INSIDE_SECRET);
         streams_send(&run->streams, &order, sizeof(order));
         streams_send(&run->streams, words.data, words.length);
         return 0;
@@ -252,9 +253,23 @@ static int patience(const struct docker_run *run, uint64_t deadline, uint64_t no
         uint64_t next = deadline && (!run->sample_ms || deadline < run->sample_ms) ? deadline
                                                                                    : run->sample_ms;
 
-        if (streams_hesitate(&run->streams) && (!next || next > now + QUIET_MS))
-                return QUIET_MS;
+        if (run->hesitation && (!next || next > run->hesitates_ms + QUIET_MS))
+                next = run->hesitates_ms + QUIET_MS;
         return !next ? -1 : next > now ? (int)(next - now + 1) : 0;
+}
+
+/* Lets bytes go that have waited long enough for what would make them the record. */
+static void stop_hesitating(struct docker_run *run, uint64_t now)
+{
+        uint64_t hesitation = streams_hesitate(&run->streams);
+
+        if (hesitation != run->hesitation)
+                run->hesitates_ms = now;
+        run->hesitation = hesitation;
+        if (!hesitation || now - run->hesitates_ms < QUIET_MS)
+                return;
+        streams_release(&run->streams);
+        run->hesitation = 0;
 }
 
 /* Until the record is there: 0; -1 where it will not come. */
@@ -265,7 +280,6 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
         while (!demux_end(&run->streams.demux, ret_end) || !streams_are_empty(&run->streams)) {
                 struct pollfd slots[STREAMS_SLOTS + 3];
                 uint64_t now = clock_now_ns() / 1000000;
-                int ready;
 
                 if (run->is_told && !deadline) {
                         end_program(run, "SIGINT");
@@ -277,17 +291,16 @@ static int pump(struct docker_run *run, struct inside_end *ret_end)
                         return -1;
                 if (run->sample_ms && now >= run->sample_ms)
                         sampler_begin(run);
+                stop_hesitating(run, now);
                 streams_fill(&run->streams, slots);
                 slots[STREAMS_SLOTS] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
                 slots[STREAMS_SLOTS + 1] =
                         (struct pollfd){ .fd = HELPER_SOCKET, .events = POLLRDHUP };
                 slots[STREAMS_SLOTS + 2] =
                         (struct pollfd){ .fd = run->socket, .events = POLLRDHUP };
-                ready = poll(slots, STREAMS_SLOTS + 3, patience(run, deadline, now));
-                if (ready < 0 && errno != EINTR)
+                if (poll(slots, STREAMS_SLOTS + 3, patience(run, deadline, now)) < 0 &&
+                    errno != EINTR)
                         return -1;
-                if (ready == 0)
-                        streams_release(&run->streams);
                 streams_serve(&run->streams, slots);
                 if (slots[STREAMS_SLOTS].revents)
                         hear_signal(run);
@@ -355,10 +368,11 @@ void docker_run(struct docker_run *run)
 {
         struct error err = { 0 };
 
-        if (getrandom(run->secret, sizeof(run->secret), 0) != sizeof(run->secret))
+        if (getrandom(run->secret, sizeof(run->secret), 0) != sizeof(run->secret) ||
+            getrandom(run->seal, sizeof(run->seal), 0) != sizeof(run->seal))
                 _exit(1);
         run->socket = HELPER_SOCKET;
-        demux_init(&run->streams.demux, run->secret);
+        demux_init(&run->streams.demux, run->secret, run->seal);
         outcome_started(run);
         if (make_ready(run, &err) == 0)
                 run_program(run);

@@ -41,7 +41,8 @@ struct docker_run {
         uint64_t sample_ms; /* when it is started; 0: it is not */
         pid_t sweeper;      /* removes what others left, beside us; or 0 */
         char scratch[4200]; /* a folder of ours, for what comes back; "" while there is none */
-        char secret[INSIDE_SECRET];
+        char secret[INSIDE_SECRET], seal[INSIDE_SECRET];
+        uint64_t hesitation, hesitates_ms; /* see streams_hesitate(), and since when */
 };
 
 /* All of it; what goes wrong is reported. */

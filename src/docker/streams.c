@@ -88,9 +88,9 @@ void streams_feed(struct streams *streams, const void *data, size_t length)
         pass_output(streams, 2);
 }
 
-bool streams_hesitate(const struct streams *streams)
+uint64_t streams_hesitate(const struct streams *streams)
 {
-        return demux_holds_few(&streams->demux);
+        return streams_are_empty(streams) ? demux_holds_few(&streams->demux) : 0;
 }
 
 void streams_release(struct streams *streams)

@@ -35,8 +35,9 @@ void streams_fill(const struct streams *streams, struct pollfd slots[STREAMS_SLO
 void streams_serve(struct streams *streams, const struct pollfd slots[STREAMS_SLOTS]);
 /* What came together with the answer to attaching. */
 void streams_feed(struct streams *streams, const void *data, size_t length);
-/* Whether output waits that is most likely not the beginning of the end; and lets it go. */
-bool streams_hesitate(const struct streams *streams);
+/* Not 0 where output waits that is most likely not the beginning of the end, and nothing else keeps
+ * more of it from being heard; the same number for as long as it is the same. And lets it go. */
+uint64_t streams_hesitate(const struct streams *streams);
 void streams_release(struct streams *streams);
 /* Whether all output is with the supervisor. */
 bool streams_are_empty(const struct streams *streams);

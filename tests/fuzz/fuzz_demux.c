@@ -11,6 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char secret[INSIDE_SECRET] = "aab-secret-aab-secret-ab";
+static const char seal[INSIDE_SECRET] = "";
 
 struct sum {
         uint64_t bytes, value[3];
@@ -32,7 +33,7 @@ static bool feed(const uint8_t *data, size_t size, size_t piece, bool releases, 
 {
         struct demux demux;
 
-        demux_init(&demux, secret);
+        demux_init(&demux, secret, seal);
         for (size_t at = 0; at < size; at += piece) {
                 (void)demux_feed(&demux, data + at, size - at < piece ? size - at : piece, add,
                                  sum);

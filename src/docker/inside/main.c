@@ -7,8 +7,8 @@
  * order on its standard input, starts the program with pipes of the container's, passes its input
  * on piece by piece, holds the limit of CPU time, ends whatever the program left, and then writes
  * the record. The end of its standard input means that sandbox-docker is gone: it leaves, and the
- * container ends with it. All sizes are fixed. Where no network was promised and there is a route to
- * somebody, it starts nothing.
+ * container ends with it. All sizes are fixed. Where no network was promised and there is a route
+ * to somebody, it starts nothing.
  */
 #include "docker/inside.h"
 #include "docker/inside/group.h"
@@ -191,6 +191,7 @@ static bool receive_order(struct inside *inside)
             !read_exactly(STDIN_FILENO, words, order->length))
                 return false;
         memcpy(inside->end.secret, order->secret, INSIDE_SECRET);
+        memcpy(inside->end.seal, order->seal, INSIDE_SECRET);
         return is_whole(order);
 }
 

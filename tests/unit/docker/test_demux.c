@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char secret[INSIDE_SECRET] = "aab-secret-aab-secret-ab";
+static const char seal[INSIDE_SECRET] = "seal";
 
 struct heard {
         struct strbuf outputs[3];
@@ -43,6 +44,7 @@ static void add_record(struct strbuf *stream, unsigned char output, int status)
         struct inside_end end = { .wait_status = status };
 
         memcpy(end.secret, secret, INSIDE_SECRET);
+        memcpy(end.seal, seal, INSIDE_SECRET);
         add_frame(stream, output, &end, sizeof(end));
 }
 
@@ -61,7 +63,7 @@ static void outputs_are_told_apart_and_the_record_is_kept_back(void **state)
                 struct heard heard = { 0 };
                 struct inside_end end;
 
-                demux_init(&demux, secret);
+                demux_init(&demux, secret, seal);
                 for (size_t at = 0; at < stream.length; at += size) {
                         size_t left = stream.length - at;
 
@@ -89,7 +91,7 @@ static void what_is_no_stream_is_noticed(void **state)
                 struct demux demux;
                 struct heard heard = { 0 };
 
-                demux_init(&demux, secret);
+                demux_init(&demux, secret, seal);
                 assert_false(demux_feed(&demux, heads[i], DEMUX_HEAD, hear, &heard));
                 assert_null(heard.outputs[1].data);
                 forget(&heard);
@@ -104,7 +106,7 @@ static void a_stream_that_breaks_off_loses_nothing(void **state)
         struct inside_end end;
 
         add_frame(&stream, 1, "so aab-sec", 10);
-        demux_init(&demux, secret);
+        demux_init(&demux, secret, seal);
         assert_true(demux_feed(&demux, stream.data, stream.length, hear, &heard));
         assert_string_equal(heard.outputs[1].data, "so ");
         demux_flush(&demux, hear, &heard);
@@ -129,7 +131,7 @@ static void a_byte_that_looks_like_the_record_is_let_go_once(void **state)
         struct heard heard = { 0 };
         struct inside_end record;
 
-        demux_init(&demux, secret);
+        demux_init(&demux, secret, seal);
         feed(&demux, &heard, "first a");
         assert_string_equal(heard.outputs[1].data, "first ");
         assert_true(demux_holds_few(&demux));
@@ -160,7 +162,7 @@ static void what_may_well_be_the_record_is_not_let_go(void **state)
         struct demux demux;
         struct heard heard = { 0 };
 
-        demux_init(&demux, secret);
+        demux_init(&demux, secret, seal);
         feed(&demux, &heard, "aab");
         assert_false(demux_holds_few(&demux));
         add_frame(&frame, 2, "ab", 2);
@@ -172,6 +174,41 @@ static void what_may_well_be_the_record_is_not_let_go(void **state)
         forget(&heard);
 }
 
+/* A program that found the secret out, writes a record of its own, and another that is cut short by
+ * the true one. */
+static void a_record_without_the_seal_is_output(void **state)
+{
+        AUTO_STRBUF struct strbuf stream = { 0 }, forged = { 0 };
+        struct inside_end end = { .wait_status = 1 };
+
+        memcpy(end.secret, secret, INSIDE_SECRET);
+        strbuf_add(&forged, &end, sizeof(end));
+        strbuf_add(&forged, secret, INSIDE_SECRET);
+        strbuf_adds(&forged, "and more");
+        add_frame(&stream, 1, forged.data, forged.length);
+        add_record(&stream, 1, 0);
+        add_frame(&stream, 2, forged.data, forged.length);
+        add_record(&stream, 2, 512);
+        for (size_t size = 1; size <= stream.length; size++) {
+                struct demux demux;
+                struct heard heard = { 0 };
+
+                demux_init(&demux, secret, seal);
+                for (size_t at = 0; at < stream.length; at += size) {
+                        size_t left = stream.length - at;
+
+                        assert_true(demux_feed(&demux, stream.data + at, left < size ? left : size,
+                                               hear, &heard));
+                        demux_release(&demux, hear, &heard);
+                }
+                assert_non_null(demux_end(&demux, &end));
+                assert_int_equal(end.wait_status, 512);
+                assert_memory_equal(heard.outputs[1].data, forged.data, forged.length);
+                assert_memory_equal(heard.outputs[2].data, forged.data, forged.length);
+                forget(&heard);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -180,6 +217,7 @@ int main(void)
                 cmocka_unit_test(a_stream_that_breaks_off_loses_nothing),
                 cmocka_unit_test(a_byte_that_looks_like_the_record_is_let_go_once),
                 cmocka_unit_test(what_may_well_be_the_record_is_not_let_go),
+                cmocka_unit_test(a_record_without_the_seal_is_output),
         };
 
         return RUN(tests);
