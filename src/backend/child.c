@@ -14,6 +14,7 @@
 #include "backend/child.h"
 #include "base/fd.h"
 #include "plan/report.h"
+#include "kernel/namespace.h"
 #include "kernel/sys.h"
 
 #include <errno.h>
@@ -66,9 +67,35 @@ pid_t child_start(struct child *child, int *ret_pidfd)
         return pid;
 }
 
+void helper_dismiss(struct helper *helper)
+{
+        siginfo_t info;
+
+        fd_close(helper->socket);
+        while (helper->pidfd >= 0 &&
+               waitid((idtype_t)P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | __WALL) < 0 &&
+               errno == EINTR)
+                ;
+        fd_close(helper->pidfd);
+        helper->pidfd = helper->socket = -1;
+}
+
+/* Without /proc the helper refuses, and says so; we fail where we have no descriptor to look with.
+ */
+static int look_around(struct helper *helper)
+{
+        AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        _Static_assert((int)REPORT_NAMESPACES == (int)NAMESPACE_COUNT, "one number for each");
+        if (proc < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+                return -1;
+        namespace_inodes(proc, helper->outer_namespaces);
+        return 0;
+}
+
 int helper_start(struct helper *helper, const char *path, const char *hint)
 {
-        int pair[2];
+        int pair[2], failure;
 
         helper->pidfd = helper->socket = -1;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -81,22 +108,10 @@ int helper_start(struct helper *helper, const char *path, const char *hint)
         helper->pid = child_start(&helper->child, &helper->pidfd);
         /* The child's copy of the descriptor is its own: the table is not shared. */
         fd_close(pair[1]);
-        if (helper->pid >= 0)
+        if (helper->pid >= 0 && look_around(helper) == 0)
                 return 0;
-        fd_close(helper->socket);
-        helper->socket = -1;
+        failure = errno;
+        helper_dismiss(helper);
+        errno = failure;
         return -1;
-}
-
-void helper_dismiss(struct helper *helper)
-{
-        siginfo_t info;
-
-        fd_close(helper->socket);
-        while (helper->pidfd >= 0 &&
-               waitid((idtype_t)P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | __WALL) < 0 &&
-               errno == EINTR)
-                ;
-        fd_close(helper->pidfd);
-        helper->pidfd = helper->socket = -1;
 }

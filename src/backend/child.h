@@ -2,6 +2,8 @@
 #ifndef BACKEND_CHILD_H
 #define BACKEND_CHILD_H
 
+#include "plan/report.h"
+
 #include <sys/types.h>
 
 enum { CHILD_STACK = 16384 };
@@ -23,6 +25,9 @@ struct helper {
         pid_t pid;
         int pidfd;  /* owned */
         int socket; /* owned: orders and reports */
+        /* Those of the thread that started it, which a proof compares with: we have time to look
+         * while it starts. */
+        uint64_t outer_namespaces[REPORT_NAMESPACES];
 };
 
 /* Starts the helper. Its pid, with a pidfd, or -1 with errno. Whether it could be executed is known

@@ -47,8 +47,6 @@ struct order {
         uint32_t magic;
         uint32_t fd_count;
         uint64_t plan_length;
-        /* The supervisor's, which a proof compares with: it has time to look while the helper
-         * starts. */
         uint64_t outer_namespaces[REPORT_NAMESPACES];
 };
 
@@ -118,6 +116,8 @@ struct hand {
 #define PARK_ONCE "SANDBOX_PARK_ONCE"
 /* For the launcher: names of modules to load, with commas between them. */
 #define PARK_PRELOAD "SANDBOX_PRELOAD"
+/* Set: it will be large, and this machine has large pages for it. */
+#define PARK_LARGE "SANDBOX_PARK_LARGE"
 /* It is asked for guests on this descriptor. Inside a container, the next one holds the library. */
 enum { PARK_MAGIC = 0x70786273, PARK_SOCKET = 200, PARK_LIBRARY };
 #define PARK_LIBRARY_PATH "/proc/self/fd/201"
