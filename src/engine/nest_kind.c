@@ -1,8 +1,10 @@
 /* The kinds of nests: what of a plan they are built by, and what a run brings itself. */
 #include "engine/nests.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,6 +133,16 @@ static int add_variable(struct strlist *environment, const char *name, const cha
         return text.failed ? -1 : strlist_add(environment, text.data);
 }
 
+/* An operator who has switched them off means us as well, though the kernel would make them. */
+static bool has_large_pages(void)
+{
+        char text[128];
+
+        return fd_read_file_at(AT_FDCWD, "/sys/kernel/mm/transparent_hugepage/enabled", text,
+                               sizeof(text)) > 0 &&
+               !strstr(text, "[never]");
+}
+
 static int park_environment(const char *library, const struct plan_draft *draft, bool is_once,
                             bool is_whole, struct strlist *ret_environment)
 {
@@ -142,6 +154,8 @@ static int park_environment(const char *library, const struct plan_draft *draft,
                 { "HOME", is_once ? "/workspace" : "/" },
                 { "TMPDIR", is_once ? "/tmp" : "/" }, /* park_start() gives it those of its own */
                 { PARK_PRELOAD, draft->park.preload[0] ? draft->park.preload : NULL },
+                { PARK_LARGE,
+                  draft->park.preload[0] && !is_once && has_large_pages() ? "yes" : NULL },
                 { "LD_PRELOAD", library },
                 { "LD_BIND_NOW", is_once ? NULL : "1" }, /* or every copy would look names up */
                 { PARK_PROGRAM, draft->park.program },

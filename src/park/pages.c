@@ -8,7 +8,8 @@
  * would lie scattered between the libraries that modules load. So where there are such modules,
  * pieces of that kind come from one area, one after the other, until the interpreter is parked.
  *
- * Where the kernel has no large pages, or they are switched off, nothing changes.
+ * Where the kernel has no large pages, nothing changes. Nor where its operator wants none, which is
+ * for the supervisor to see: there is no /sys here.
  */
 #include "park/park.h"
 #include "base/fd.h"
@@ -41,11 +42,6 @@ static struct {
         uintptr_t next, end; /* 0: there is none yet */
 } area;
 
-void pages_begin(void)
-{
-        area.is_wanted = true;
-}
-
 static bool make_area(void)
 {
         void *made = mmap(NULL, AREA + LARGE, PROT_NONE,
@@ -60,17 +56,26 @@ static bool make_area(void)
         return true;
 }
 
+/* By the constructor, when there is one thread. */
+void pages_begin(void)
+{
+        area.is_wanted = make_area();
+}
+
 void *pages_place(size_t length)
 {
         uintptr_t place;
 
         if (!area.is_wanted || length == 0 || length % PIECE_LEAST != 0 || length > PIECE_MOST)
                 return NULL;
-        if (area.end == 0 && !make_area())
-                return NULL;
         /* A module may have threads while it is loaded; none gets what another has. */
-        place = __atomic_fetch_add(&area.next, length, __ATOMIC_RELAXED);
-        return place < area.end && length <= area.end - place ? (void *)place : NULL;
+        place = __atomic_load_n(&area.next, __ATOMIC_RELAXED);
+        do {
+                if (length > area.end - place)
+                        return NULL;
+        } while (!__atomic_compare_exchange_n(&area.next, &place, place + length, true,
+                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        return (void *)place;
 }
 
 /* No copy has any of it. */
@@ -84,7 +89,7 @@ static void end_area(void)
 /* Whether nearly all of it is there already. */
 static bool is_full(char *place)
 {
-        unsigned char present[PAGES];
+        unsigned char present[PAGES] = { 0 }; /* fewer are asked about where pages are not small */
         int count = 0;
 
         if (mincore(place, LARGE, present) < 0)
@@ -141,6 +146,8 @@ void pages_gather(void)
         ssize_t n = 0;
         char *maps;
 
+        if (!area.is_wanted)
+                return;
         end_area();
         maps = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                     0); /* zeroed: the text ends with a NUL */

@@ -85,25 +85,18 @@ bool stops_is_as_posed(void)
         return !stops.poses || getpid() == POSED_PID;
 }
 
-static char **find_variable(const char *name)
-{
-        size_t length = strlen(name);
-        char **place = environ;
-
-        while (*place && (strncmp(*place, name, length) != 0 || (*place)[length] != '='))
-                place++;
-        return place;
-}
-
 /* Takes a variable out of the environment, also out of sight of /proc. By hand, because some
  * interpreters have a getenv() of their own, which does not work yet. */
 static char *take_variable(const char *name)
 {
-        char **place = find_variable(name), *copy;
+        size_t length = strlen(name);
+        char **place = environ, *copy;
 
+        while (*place && (strncmp(*place, name, length) != 0 || (*place)[length] != '='))
+                place++;
         if (!*place)
                 return NULL;
-        copy = mem_strdup(*place + strlen(name) + 1);
+        copy = mem_strdup(*place + length + 1);
         if (!copy)
                 _exit(1);
         memset(*place, 0, strlen(*place));
@@ -114,7 +107,7 @@ static char *take_variable(const char *name)
 
 __attribute__((constructor)) static void begin(void)
 {
-        char *once;
+        char *once, *large;
 
         stops.program = take_variable(PARK_PROGRAM);
         if (!stops.program)
@@ -127,8 +120,10 @@ __attribute__((constructor)) static void begin(void)
         mem_free(once);
         if (stops.is_once)
                 (void)close(PARK_LIBRARY); /* it is loaded */
-        else if (*find_variable(PARK_PRELOAD))
+        large = take_variable(PARK_LARGE);
+        if (large)
                 pages_begin();
+        mem_free(large);
         mem_free(take_variable("LD_PRELOAD"));
         mem_free(take_variable("LD_BIND_NOW"));
         park_begin(PARK_SOCKET);

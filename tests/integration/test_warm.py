@@ -125,7 +125,7 @@ def test_warm_and_cold_give_the_same(keeper, sandbox, name, own):
 def test_what_most_runs_are_told_was_expected(keeper):
     """Whatever it is told makes no difference to a run but that of time: what it expects is made before it starts."""
     code = ("import os, sys\nlauncher = sys._getframe(1).f_globals\n"
-            "words = [*sys.orig_argv, *map('='.join, os.environ.items())]\n"
+            "words = [sys.executable, *sys.argv, *map('='.join, os.environ.items())]\n"
             "told = b'2\\x00' b'7\\x00' + b''.join(os.fsencode(word) + b'\\x00' for word in words)\n"
             "print(launcher['is_it'](told, launcher['expect']()))")
     assert keeper.warm(code)["stdout"] == "True\n"

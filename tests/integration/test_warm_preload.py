@@ -1,6 +1,7 @@
 """Modules that a parked interpreter has loaded before the program starts."""
 
 import pathlib
+import platform
 import re
 
 import pytest
@@ -107,12 +108,14 @@ def large_pages(pid):
         return None
 
 
-@pytest.mark.skipif(not LARGE_PAGES.exists() or "[never]" in LARGE_PAGES.read_text(), reason="the kernel makes no large pages")
+@pytest.mark.skipif(not LARGE_PAGES.exists() or "[never]" in LARGE_PAGES.read_text() or
+                    [int(number) for number in platform.release().split(".")[:2]] < [6, 1], reason="the kernel makes no large pages when it is asked")
 def test_a_large_interpreter_is_parked_in_large_pages(keeper, policy):
     if keeper.run("import pandas", "--policy", str(policy))["status"] != "ok":
         pytest.skip("pandas is not installed")
     keeper.warm("1")
     keeper.warm("1", "--policy", str(policy))
     sizes = sorted(part for part in map(large_pages, below(keeper.process.pid)) if part is not None)
-    assert sizes[0] == 0, "a small one is copied as it is"
-    assert sizes[-1] > 0.6, sizes
+    assert len(sizes) >= 2 and sizes[-1] > 0.6, sizes
+    if "[madvise]" in LARGE_PAGES.read_text():
+        assert sizes[0] == 0, "a small one is copied as it is"
