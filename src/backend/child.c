@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,12 +86,13 @@ void helper_dismiss(struct helper *helper)
 static int look_around(struct helper *helper)
 {
         AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int r = -1;
 
         _Static_assert((int)REPORT_NAMESPACES == (int)NAMESPACE_COUNT, "one number for each");
-        if (proc < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-                return -1;
-        namespace_inodes(proc, helper->outer_namespaces);
-        return 0;
+        memset(helper->outer_namespaces, 0, sizeof(helper->outer_namespaces));
+        if (proc >= 0)
+                r = namespace_inodes(proc, helper->outer_namespaces);
+        return r < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ? -1 : 0;
 }
 
 int helper_start(struct helper *helper, const char *path, const char *hint)

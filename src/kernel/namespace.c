@@ -29,9 +29,10 @@ const struct namespace_info namespaces[NAMESPACE_COUNT] = {
         [NAMESPACE_CGROUP] = { "cgroup", CLONE_NEWCGROUP, PROTECTION_CGROUP_NAMESPACE },
 };
 
-void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
+int namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
 {
         AUTO_CLOSE int dir = openat(proc_fd, "thread-self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int failure = errno;
         char text[64];
 
         /* Read, "net:[4026531840]", not followed: that would make an inode for each. */
@@ -43,6 +44,8 @@ void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT])
                 number = strchr(text, '[');
                 ret_inodes[i] = number ? strtoull(number + 1, NULL, 10) : 0;
         }
+        errno = failure;
+        return dir < 0 ? -1 : 0;
 }
 
 uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT],

@@ -26,8 +26,8 @@ struct namespace_info {
 extern const struct namespace_info namespaces[NAMESPACE_COUNT];
 
 /* The inode numbers of the calling thread's namespaces, read below `proc_fd` (an open /proc); 0
- * for one that cannot be read. */
-void namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT]);
+ * for one that cannot be read. -1 with errno where that is none of them. */
+int namespace_inodes(int proc_fd, uint64_t ret_inodes[NAMESPACE_COUNT]);
 /* Bit per protection whose namespace differs from `outer`. */
 uint64_t namespace_changed(const uint64_t outer[NAMESPACE_COUNT],
                            const uint64_t now[NAMESPACE_COUNT]);

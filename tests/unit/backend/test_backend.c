@@ -4,9 +4,13 @@
 #include "backend/child.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "kernel/namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,6 +171,61 @@ static void a_helper_that_cannot_be_executed_says_why(void **state)
         starts_no_helper("/", EACCES);
 }
 
+static void *start_elsewhere(void *argument)
+{
+        struct helper *helper = argument;
+
+        /* An ordinary user needs a user namespace for it, which a process with threads cannot have.
+         */
+        if (unshare(CLONE_NEWUTS) < 0 || helper_start(helper, "/bin/true", NULL) < 0)
+                return helper;
+        helper_dismiss(helper);
+        return NULL;
+}
+
+static void a_proof_compares_with_the_thread_that_started_the_helper(void **state)
+{
+        static struct helper here, elsewhere;
+        uint64_t own[NAMESPACE_COUNT];
+        AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        pthread_t thread;
+        void *failed;
+
+        namespace_inodes(proc, own);
+        assert_int_equal(helper_start(&here, "/bin/true", NULL), 0);
+        helper_dismiss(&here);
+        assert_memory_equal(here.outer_namespaces, own, sizeof(own));
+        assert_int_not_equal(own[NAMESPACE_UTS], 0);
+        assert_int_equal(pthread_create(&thread, NULL, start_elsewhere, &elsewhere), 0);
+        assert_int_equal(pthread_join(thread, &failed), 0);
+        if (failed)
+                skip();
+        assert_int_not_equal(elsewhere.outer_namespaces[NAMESPACE_UTS], own[NAMESPACE_UTS]);
+        assert_int_equal(elsewhere.outer_namespaces[NAMESPACE_IPC], own[NAMESPACE_IPC]);
+}
+
+static void a_helper_needs_a_descriptor_to_look_around_with(void **state)
+{
+        static struct helper helper;
+        struct rlimit before, few;
+        AUTO_CLOSE int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        few = before;
+        /* A pair of sockets, one of them for a moment, and a pidfd; one more would do. */
+        few.rlim_cur = (rlim_t)next + 4;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        fd_close(fd_take(&next));
+        next = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest number is taken again */
+        assert_int_equal(helper_start(&helper, "/bin/true", NULL), -1);
+        assert_int_equal(errno, EMFILE);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(helper.socket, -1);
+        assert_int_equal(helper.pidfd, -1);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1);
+        assert_int_equal(errno, ECHILD);
+}
+
 static void reports_that_are_not_reports_are_refused(void **state)
 {
         struct report report = { .magic = REPORT_MAGIC, .kind = REPORT_READY, .seen = 5 };
@@ -212,6 +271,8 @@ int main(void)
                 cmocka_unit_test(a_container_requires_everything_that_is_proven),
                 cmocka_unit_test(what_was_not_seen_is_missing),
                 cmocka_unit_test(a_helper_that_cannot_be_executed_says_why),
+                cmocka_unit_test(a_proof_compares_with_the_thread_that_started_the_helper),
+                cmocka_unit_test(a_helper_needs_a_descriptor_to_look_around_with),
                 cmocka_unit_test(reports_that_are_not_reports_are_refused),
         };
 
