@@ -47,7 +47,8 @@ def _rust_parts(tool):
     programs, trees, files = _compiler_parts()
     root = os.path.dirname(os.path.dirname(tool))
     if root == "/usr":
-        return (*programs, "rustc"), [*trees, "/usr/lib/rustlib"], files, ()
+        # Its own library lies in /lib there, which is no link to /usr/lib as it is here, and it looks beside that.
+        return (*programs, "rustc"), [*trees, "/usr/lib/rustlib"], files, (("/usr/lib/rustlib", "/lib/rustlib"),)
     return programs, trees, files, ((tool, "/usr/local/bin/rustc"), (f"{root}/lib", "/usr/local/lib"))
 
 
