@@ -1,8 +1,11 @@
 """Modules that a parked interpreter has loaded before the program starts."""
 
+import json
 import pathlib
 import platform
 import re
+import subprocess
+import time
 
 import pytest
 
@@ -119,3 +122,25 @@ def test_a_large_interpreter_is_parked_in_large_pages(keeper, policy):
     assert len(sizes) >= 2 and sizes[-1] > 0.6, sizes
     if "[madvise]" in LARGE_PAGES.read_text():
         assert sizes[0] == 0, "a small one is copied as it is"
+
+
+WITHOUT_LARGE_PAGES = f'mount --bind "$0" {LARGE_PAGES} && exec "$@"'
+
+
+@pytest.mark.skipif(not LARGE_PAGES.exists(), reason="the kernel has no large pages")
+def test_an_operator_who_wants_no_large_pages_gets_none(keeper, sandbox, place, policy):
+    """The kernel would make them all the same when it is asked, so it is not."""
+    if not sandbox.is_root:
+        pytest.skip("mounting takes root")
+    never = sandbox.make_file(place / "enabled", "always madvise [never]\n")
+    before = set(below(keeper.process.pid))
+    command = ["unshare", "-m", "sh", "-c", WITHOUT_LARGE_PAGES, never, sandbox.path, "run", "--json", "-l", "python", "--policy", policy, "-c", "1"]
+    for _ in range(100):
+        done = subprocess.run(command, env=sandbox.environment(keeper.env), capture_output=True, check=True, timeout=60)
+        if json.loads(done.stdout)["metrics"]["warm"] == "fork":
+            break
+        time.sleep(0.1)
+    else:
+        raise AssertionError(done)
+    parts = [part for part in map(large_pages, set(below(keeper.process.pid)) - before) if part is not None]
+    assert parts and set(parts) == {0}, parts
