@@ -1,14 +1,12 @@
 #include "base/tree.h"
+#include "base/entries.h"
 #include "base/fd.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The guest may have taken its own rights away: without them a directory can neither be read nor
@@ -39,22 +37,14 @@ static bool hoist(int top, int dir, const char *entry, unsigned *number)
  */
 static bool empty_directory(int top, int dir, unsigned *number)
 {
-        char buffer[8192] __attribute__((aligned(8)));
+        struct entries entries;
         bool hoisted = false;
-        long n;
+        const char *name;
 
-        while ((n = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
-                for (long at = 0; at < n;) {
-                        const struct dirent *entry = (const struct dirent *)(buffer + at);
-
-                        at += entry->d_reclen;
-                        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-                                continue;
-                        if (unlinkat(dir, entry->d_name, 0) == 0 ||
-                            unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0)
-                                continue;
-                        hoisted |= dir == top || hoist(top, dir, entry->d_name, number);
-                }
+        entries_begin(&entries, dir);
+        while ((name = entries_next(&entries)))
+                if (unlinkat(dir, name, 0) < 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0)
+                        hoisted |= dir == top || hoist(top, dir, name, number);
         return hoisted;
 }
 
@@ -62,36 +52,54 @@ static bool empty_directory(int top, int dir, unsigned *number)
 static bool empty_children(int top, unsigned *number)
 {
         AUTO_CLOSE int list = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        char buffer[8192] __attribute__((aligned(8)));
+        struct entries entries;
         bool progress = false;
-        long n;
+        const char *name;
 
-        while ((n = syscall(SYS_getdents64, list, buffer, sizeof(buffer))) > 0)
-                for (long at = 0; at < n;) {
-                        const struct dirent *entry = (const struct dirent *)(buffer + at);
-                        AUTO_CLOSE int dir = -1;
+        entries_begin(&entries, list);
+        while ((name = entries_next(&entries))) {
+                AUTO_CLOSE int dir = -1;
 
-                        at += entry->d_reclen;
-                        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-                                continue;
-                        open_up(top, entry->d_name);
-                        dir = openat(top, entry->d_name,
-                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                        if (dir >= 0)
-                                (void)empty_directory(top, dir, number);
-                        progress |= unlinkat(top, entry->d_name, dir >= 0 ? AT_REMOVEDIR : 0) == 0;
-                }
+                open_up(top, name);
+                dir = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (dir >= 0)
+                        (void)empty_directory(top, dir, number);
+                progress |= unlinkat(top, name, dir >= 0 ? AT_REMOVEDIR : 0) == 0;
+        }
         return progress;
+}
+
+static void empty_tree(int top)
+{
+        unsigned number = 0;
+
+        while (empty_directory(top, top, &number) && empty_children(top, &number))
+                (void)lseek(top, 0, SEEK_SET); /* a directory can be read again */
 }
 
 int tree_remove(const char *path)
 {
         AUTO_CLOSE int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        unsigned number = 0;
 
         if (top < 0)
                 return errno == ENOENT ? 0 : -1;
-        while (empty_directory(top, top, &number) && empty_children(top, &number))
-                (void)lseek(top, 0, SEEK_SET); /* a directory can be read again */
+        empty_tree(top);
         return rmdir(path);
+}
+
+int tree_empty(const char *path)
+{
+        AUTO_CLOSE int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct entries left;
+
+        if (top < 0)
+                return -1;
+        empty_tree(top);
+        if (lseek(top, 0, SEEK_SET) < 0)
+                return -1;
+        entries_begin(&left, top);
+        errno = 0;
+        if (entries_next(&left))
+                errno = ENOTEMPTY;
+        return errno ? -1 : 0;
 }
