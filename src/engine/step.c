@@ -91,6 +91,7 @@ static int complete_plan(const struct passage *passage, const struct limits *lim
         plan->pin_cpus = limits_pinned_cpus(passage, limits);
         plan_processes(passage, limits, plan);
         plan->memory_bytes = limits->memory_bytes;
+        plan->sums_memory = passage->engine->site.parent_fds[CGROUP_MEMORY] < 0;
         if (passage->order->request->turn_fd >= 0)
                 plan->cpu_seconds = UINT32_MAX; /* the monitor counts each turn */
         return take_owner(passage, plan, err);

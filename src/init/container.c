@@ -49,11 +49,14 @@ int container_set_hostname(struct init *init)
 }
 
 /* Segments that nobody has attached are invisible to a sum over the processes, so their total is
- * bounded too. Kernels before 6.3 let only the host's root do this: then it stays undone. */
+ * bounded too; a control group sees them. Kernels before 6.3 let only the host's root do this: then
+ * it stays undone. */
 int container_limit_shared_memory(struct init *init)
 {
         char pages[32];
 
+        if (!init->plan.sums_memory)
+                return 0;
         (void)snprintf(pages, sizeof(pages), "%llu",
                        (unsigned long long)init->plan.memory_bytes / 4096);
         (void)fd_write_file_at(init->host_proc, "sys/kernel/shmall", pages);
