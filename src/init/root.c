@@ -15,11 +15,16 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-enum { ROOT_INODES = 4096, FOLDERS_MOST = 33 };
+enum { ROOT_INODES = 4096, FOLDERS_MOST = 33, MEMORY_DEVICES = 1 };
 
-static const char *const devices[] = {
-        "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+static const struct {
+        const char *path;
+        unsigned minor; /* of the devices for memory */
+} devices[] = {
+        { "/dev/null", 3 },   { "/dev/zero", 5 },    { "/dev/full", 7 },
+        { "/dev/random", 8 }, { "/dev/urandom", 9 },
 };
 
 static const struct {
@@ -169,20 +174,45 @@ static int alias_workspace(const struct init *init)
         return symlink("workspace", "app");
 }
 
-int root_devices(struct init *init)
+/* Nodes of the container's own, where the host lets us make them; false: there are none. */
+static bool make_nodes(const struct init *init)
 {
-        if (mkdir("dev", 0755) < 0 || mkdir("dev/pts", 0755) < 0 || mkdir("dev/shm", 0755) < 0)
-                return -1;
+        if (init->plan.user_namespace)
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+                if (mknod(devices[i].path + 1, S_IFCHR | 0666,
+                          makedev(MEMORY_DEVICES, devices[i].minor)) < 0) {
+                        while (i > 0)
+                                (void)unlink(devices[--i].path + 1);
+                        return false;
+                }
+        return true;
+}
+
+/* Those of the host. */
+static int bind_nodes(struct init *init)
+{
         for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-                report_detail(init, devices[i]);
-                if (mount_make_file(devices[i]) < 0 || mount_bind(devices[i], devices[i] + 1) < 0)
+                report_detail(init, devices[i].path);
+                if (mount_make_file(devices[i].path) < 0 ||
+                    mount_bind(devices[i].path, devices[i].path + 1) < 0)
                         return -1;
         }
         init->report.detail[0] = '\0';
+        return 0;
+}
+
+int root_devices(struct init *init)
+{
+        bool has_nodes;
+
+        if (mkdir("dev", 0755) < 0 || mkdir("dev/pts", 0755) < 0 || mkdir("dev/shm", 0755) < 0)
+                return -1;
         for (size_t i = 0; i < ARRAY_SIZE(device_links); i++)
                 if (symlink(device_links[i].target, device_links[i].path) < 0)
                         return -1;
-        if (alias_workspace(init) < 0)
+        has_nodes = make_nodes(init);
+        if ((has_nodes ? mount_devices("dev") : bind_nodes(init)) < 0 || alias_workspace(init) < 0)
                 return -1;
         return mount_devpts("dev/pts");
 }

@@ -159,6 +159,17 @@ int mount_bind_system(const char *source, const char *target)
         return sys_mount_setattr(AT_FDCWD, target, SYS_AT_RECURSIVE | AT_SYMLINK_NOFOLLOW, &attr);
 }
 
+int mount_devices(const char *directory)
+{
+        struct sys_mount_attr attr = { .attr_set = SYS_MOUNT_ATTR_RDONLY | SYS_MOUNT_ATTR_NOSUID |
+                                                   SYS_MOUNT_ATTR_NOEXEC,
+                                       .attr_clr = SYS_MOUNT_ATTR_NODEV };
+
+        if (mount_bind(directory, directory) < 0)
+                return -1;
+        return sys_mount_setattr(AT_FDCWD, directory, 0, &attr);
+}
+
 int mount_pivot(void)
 {
         AUTO_CLOSE int new_root = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

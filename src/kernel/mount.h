@@ -32,6 +32,9 @@ int mount_proc(const char *target, bool pids_only);
 int mount_mask_proc(const char *target);
 int mount_devpts(const char *target);
 int mount_bind(const char *source, const char *target);
+/* Makes a directory below the current one a mount of its own, read-only, on which device nodes can
+ * be used. */
+int mount_devices(const char *directory);
 /* Binds a path of the system with everything below it, read-only, nosuid and nodev. For paths that
  * only root can change: a symbolic link would be followed. */
 int mount_bind_system(const char *source, const char *target);
