@@ -58,10 +58,11 @@ static struct stock *stock_to_fill(struct nests *nests)
         return NULL;
 }
 
-/* Takes a guest that died while it waited out of the stock; NULL where all are well. */
+/* Takes what died while it waited out of the stock, a nest or the guest in it; NULL where all are
+ * well. */
 static struct nest *take_dead(struct stock *stock)
 {
-        for (unsigned i = 0; stock->kind.is_once && i < stock->idle_count; i++) {
+        for (unsigned i = 0; i < stock->idle_count; i++) {
                 struct nest *nest = stock->idle[i];
 
                 if (nest_guest_lives(nest))

@@ -64,7 +64,7 @@ bool nests_park_is_dead(const struct park *park);
 void nests_doom(struct nests *nests, struct nest *nest, struct park *park, const char *event);
 /* Everything that waits in a stock. */
 void nests_doom_stock(struct nests *nests, struct stock *stock);
-/* Guests that died while they waited; others are to take their places. */
+/* Nests and guests that died while they waited; others are to take their places. */
 void nests_doom_dead(struct nests *nests, struct stock *stock);
 /* Ends all that is to be ended; the lock is let go for it. */
 void nests_end_doomed(struct nests *nests);

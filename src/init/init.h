@@ -51,6 +51,7 @@ struct init {
         const int *join_fds;
         int namespace_fds[NAMESPACE_COUNT]; /* in a nest: the way into them, for a parked
                                                interpreter */
+        uint64_t code_bytes, code_inodes;   /* in a nest: what /code is made for */
         int proc_tree;                      /* the caller's /proc on its way to its place, or -1 */
         int fork_listener;    /* that asks about new processes and connections, or -1 */
         bool has_network;     /* the warden made a network namespace, and is in it */

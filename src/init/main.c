@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -199,16 +200,34 @@ static bool remove_groups(const struct init *init)
         return all_gone;
 }
 
-static void wait_for_supervisor(int supervisor)
+/* Orders of runs for a nest that is dead: whoever sent one hears by the end of the connection that
+ * came with it that there will be none. */
+static void drop_orders(void)
 {
+        int fds[ORDER_FDS_MAX];
+        struct hatch order;
+        size_t count = 0;
+
+        while (message_receive(HELPER_SOCKET, MSG_DONTWAIT, &order, sizeof(order), fds,
+                               ORDER_FDS_MAX, &count) > 0)
+                while (count > 0)
+                        fd_close(fds[--count]);
+}
+
+static void wait_for_supervisor(const struct init *init, int supervisor)
+{
+        short orders = init->plan.nest ? POLLIN : 0;
         struct pollfd watched[] = {
                 { .fd = supervisor, .events = POLLIN },
-                { .fd = HELPER_SOCKET, .events = POLLRDHUP },
+                { .fd = HELPER_SOCKET, .events = (short)(POLLRDHUP | orders) },
         };
 
-        while (!watched[0].revents && !watched[1].revents)
+        while (!watched[0].revents && !(watched[1].revents & (POLLRDHUP | POLLHUP | POLLERR))) {
+                if (watched[1].revents)
+                        drop_orders();
                 if (poll(watched, 2, -1) < 0 && errno != EINTR)
                         break;
+        }
 }
 
 /* What the caller ignores, we and the guest must hear. Raw, because the C library keeps some to
@@ -286,7 +305,7 @@ int main(int argc, char **argv)
         keeper_end_all(&init);
         report_send(&init, REPORT_GONE, NULL, 0);
         /* The supervisor reads the groups' counters before it lets go. */
-        wait_for_supervisor(supervisor_fd);
+        wait_for_supervisor(&init, supervisor_fd);
         all_gone = remove_groups(&init);
         if (init.plan.scratch[0])
                 tree_remove(init.plan.scratch);

@@ -211,6 +211,10 @@ TRACES = {
     "the name": ("import ctypes; ctypes.CDLL(None).prctl(15, b'left', 0, 0, 0)", "print(open('/proc/self/comm').read().startswith('left'))", "False"),
     "standard streams": ("import sys; sys.stdout = sys.stderr = None", "import sys; print(sys.stdout.fileno(), sys.stderr.fileno())", "1 2"),
     "a semaphore": ("import ctypes; ctypes.CDLL(None).semget(78, 1, 0o1666)", "import ctypes; print(ctypes.CDLL(None).semget(78, 1, 0o666))", "-1"),
+    # One that is on its way to nobody, in a socket that is itself on its way, ends when the kernel gets to it.
+    "a terminal": ("import os, socket\na, b = socket.socketpair()\nm, s = os.openpty()\n"
+                   "socket.send_fds(a, [b'x'], [m, s, a.fileno(), b.fileno()])",
+                   "import os; print(os.listdir('/dev/pts'), os.ttyname(os.openpty()[1]))", "['ptmx'] /dev/pts/0"),
     "collected garbage": ("import gc; gc.disable(); gc.set_threshold(1)", "import gc; print(gc.isenabled(), gc.get_threshold()[0] > 1)", "True True"),
 }
 
@@ -221,6 +225,27 @@ def test_nothing_of_a_run_is_in_the_next(keeper, name):
     for _ in range(3):
         keeper.warm(before, "-t", "20s")
         assert keeper.warm(after)["stdout"].strip() == expected
+
+
+def test_what_was_done_with_a_terminal_shows_in_no_other_run(keeper):
+    # The file that they come from tells when one of them was used, to eight seconds.
+    look = "import os, time\nst = lambda: (lambda s: (s.st_atime_ns - s.st_ctime_ns, s.st_mtime_ns - s.st_ctime_ns))(os.stat('/dev/pts/ptmx'))\n"
+    use = ("m, s = os.openpty()\nbefore, end = st(), time.time() + 12\n"
+           "while st() == before and time.time() < end:\n    os.write(s, b'y\\n'); os.read(m, 9); os.write(m, b'x\\n'); os.read(s, 9); os.read(m, 9)\n")
+    used = keeper.warm(look + use + "print(st() != before)", "-t", "30s", "--cpu-time", "30s")
+    assert used["stdout"] == "True\n", used
+    assert {keeper.warm(look + "print(*st())")["stdout"] for _ in range(8)} == {"0 0\n"}
+
+
+@pytest.mark.parametrize("size", [10, 12 << 20], ids=["small", "more than is laid out for"])
+def test_the_program_of_a_run_is_not_there_for_the_next(keeper, sandbox, place, size):
+    look = "import os; print([(n, os.path.getsize('/code/' + n)) for n in os.listdir('/code')], os.statvfs('/code').f_flag & os.ST_RDONLY)"
+    long = sandbox.make_file(place / "long.py", look + "\n#" + "x" * size + "\n")
+    for _ in range(3):
+        result = sandbox.run_json("-l", "python", str(long), env=keeper.env)
+        assert (result["stdout"], result["metrics"]["warm"]) == (f"[('main.py', {len(look) + size + 3})] 1\n", "fork"), result
+        for _ in range(3):
+            assert keeper.warm(look)["stdout"] == f"[('main.py', {len(look)})] 1\n"
 
 
 STAYS = "\nimport sys, time\nsys.__stdout__.write('done\\n'); sys.__stdout__.flush(); time.sleep(60)"
@@ -365,6 +390,26 @@ def test_a_container_whose_next_keeper_died_makes_another(own_keeper):
         time.sleep(0.01)
     result = own_keeper.run("print(6 * 7)")
     assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "fork")
+
+
+def test_a_container_that_died_while_it_waited_is_not_taken(sandbox, place, no_leftovers):
+    def died():
+        lines = map(json.loads, (place / "keeper.jsonl").read_bytes().splitlines())
+        return [line["attributes"]["sandbox.slot"] for line in lines if line["event_name"] == "slot.died"]
+
+    keeper = Keeper(sandbox, place, "--log", str(place / "keeper.jsonl"))
+    try:
+        keeper.warm_up().settle()
+        python = {pid for pid, args in descendants(keeper.process.pid) if "python" in args}
+        nests = [nest for helper in children(keeper.process.pid) for nest in children(helper) if nest not in python]
+        assert nests
+        signal_all(nests, signal.SIGKILL)
+        leftovers.wait_until(lambda: not any(os.path.exists(f"/proc/{nest}") for nest in nests), 30, "the end of the containers")
+        assert keeper.run("print(6 * 7)")["stdout"] == "42\n"
+        leftovers.wait_until(lambda: "container" in died(), 30, "the word of it")
+        assert keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+    finally:
+        keeper.stop()
 
 
 HOG = "import sys; open(sys.argv[1], 'w').write('0'); print('in', flush=True); x = b'x' * (96 << 20)"
