@@ -3,6 +3,7 @@
 #include "engine/analysis.h"
 #include "engine/keeper.h"
 #include "engine/nests.h"
+#include "engine/tools.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "plan/report.h"
@@ -242,6 +243,7 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         if (options->warm_slots > 0) {
                 engine->nests = nests_new(engine, options);
                 engine->analysed = analysis_memory_new(); /* without, nothing is remembered */
+                engine->tools = tools_new();              /* as well */
         }
         if (!engine->languages || !engine->init_path || (options->warm_slots && !engine->nests)) {
                 engine_done(engine);
@@ -254,6 +256,7 @@ void engine_done(struct engine *engine)
 {
         nests_free(engine->nests);
         analysis_memory_free(engine->analysed);
+        tools_free(engine->tools);
         fd_close(engine->keeper_fd);
         mem_free(engine->keeper_path);
         if (engine->early) {

@@ -23,6 +23,7 @@ struct analysis_memory; /* analysis.h */
 struct engine_event;
 struct filled; /* templating.h */
 struct nests;
+struct tools; /* tools.h */
 
 /* How the guest's identity is made, found out once. */
 struct engine_identity {
@@ -49,6 +50,7 @@ struct engine {
         bool swept;                       /* guarded by lock */
         struct nests *nests;              /* owned, or NULL: none are kept */
         struct analysis_memory *analysed; /* owned, or NULL: nothing is remembered */
+        struct tools *tools;              /* owned, or NULL: tools are looked for each time */
         char *keeper_path; /* owned: the socket of a keeper that lends nests, or NULL */
         int keeper_fd;     /* owned, guarded by lock: a connection to it for the first run, or -1 */
         struct helper *early; /* owned, guarded by lock: started before the first run; or NULL */

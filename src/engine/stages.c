@@ -1,6 +1,7 @@
 /* The stages before anything runs: language, policy, paths, tool, backend. */
 #include "engine/passage.h"
 #include "engine/elf.h"
+#include "engine/tools.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -253,8 +254,8 @@ static int find_tool(struct passage *passage, struct error *err)
         if (!docker_is_wanted(passage) &&
             (passage_first_backend(passage) != BACKEND_WASM || !wasm_has_guest(passage->language) ||
              passage->code->deps))
-                return language_find(passage->language, passage->engine->cache_dir, &passage->tool,
-                                     err);
+                return tools_find(passage->engine->tools, passage->language,
+                                  passage->engine->cache_dir, &passage->tool, err);
         passage->tool.path[0] = passage->tool.runtime[0] = passage->tool.version[0] = '\0';
         return 0; /* its version is told once it runs */
 }
