@@ -15,7 +15,7 @@
 
 enum {
         CLIENTS = 2,
-        SLICES = 6,
+        SLICES = 12,
         SLICE_MS = 500,
         BURST = 100,
         BURSTS = 5,
