@@ -69,37 +69,14 @@ static bool empty_children(int top, unsigned *number)
         return progress;
 }
 
-static void empty_tree(int top)
-{
-        unsigned number = 0;
-
-        while (empty_directory(top, top, &number) && empty_children(top, &number))
-                (void)lseek(top, 0, SEEK_SET); /* a directory can be read again */
-}
-
 int tree_remove(const char *path)
 {
         AUTO_CLOSE int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        unsigned number = 0;
 
         if (top < 0)
                 return errno == ENOENT ? 0 : -1;
-        empty_tree(top);
+        while (empty_directory(top, top, &number) && empty_children(top, &number))
+                (void)lseek(top, 0, SEEK_SET); /* a directory can be read again */
         return rmdir(path);
-}
-
-int tree_empty(const char *path)
-{
-        AUTO_CLOSE int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        struct entries left;
-
-        if (top < 0)
-                return -1;
-        empty_tree(top);
-        if (lseek(top, 0, SEEK_SET) < 0)
-                return -1;
-        entries_begin(&left, top);
-        errno = 0;
-        if (entries_next(&left))
-                errno = ENOTEMPTY;
-        return errno ? -1 : 0;
 }

@@ -5,7 +5,5 @@
 /* Removes `path` and all below it. Nothing may be running that changes it. Allocates nothing.
  * 0, or -1 with errno of what stood in the way. */
 int tree_remove(const char *path);
-/* The same for all below `path`, which stays. */
-int tree_empty(const char *path);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * A nest: what runs of one kind share, built once. The root with the language's paths, the devices,
  * the host name, the empty network namespace and the control group stay; each run is hatched into
- * new pid, mount and ipc namespaces with a /proc and a workspace of its own, and its death takes
- * all of that along. One run at a time; nothing of the nest can be written by any of them. What
- * the nest itself lays down for one, its program, it removes, and sees that no terminal is left.
+ * new pid, mount and ipc namespaces with a /proc, a workspace and a /code of its own, and its death
+ * takes all of that along. One run at a time; nothing of the nest can be written by any of them.
  *
  * The nest is the parent of the keepers. It lives in the control group, so that they are born
  * there, and in the caller's pid namespace, so that a parked interpreter can join them.
@@ -13,11 +12,9 @@
  * has been near it. Where there is none, or it died, the keeper is cloned when the order comes.
  */
 #include "init/init.h"
-#include "base/entries.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/message.h"
-#include "base/tree.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
 
@@ -26,11 +23,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,10 +36,6 @@ struct egg {
         pid_t pid; /* 0: there is none */
         int pidfd;
         int socket;
-};
-
-struct times {
-        struct timespec accessed, modified, changed;
 };
 
 /* A user namespace may mount a /proc only where one is in sight: the caller's is kept below those
@@ -107,19 +98,6 @@ static int open_own_namespaces(struct init *init)
         return open_namespaces(init, true);
 }
 
-static uint64_t code_inodes(const struct init *init)
-{
-        return CODE_INODES + (uint64_t)init->plan.file_count * CODE_FOLDERS;
-}
-
-/* Runs lay their programs down in it, one after another; what one of them left is removed. */
-static int make_code(struct init *init)
-{
-        init->code_bytes = init->plan.root_bytes;
-        init->code_inodes = code_inodes(init);
-        return mount_tmpfs("code", init->code_bytes, init->code_inodes, 0755);
-}
-
 static const struct step nest_steps[] = {
         { STAGE_NETWORK, network_begin, true },
         { STAGE_USER_MAP, container_map_user, true },
@@ -129,7 +107,6 @@ static const struct step nest_steps[] = {
         { STAGE_SYSTEM, root_system, true },
         { STAGE_DEVICES, root_devices, true },
         { STAGE_WORKSPACE, root_places, true },
-        { STAGE_FILES, make_code, true },
         { STAGE_PROC, keep_proc, true },
         { STAGE_VOLUMES, root_volumes, true }, /* the parts of a worker of ours */
         { STAGE_FILES, root_files, true },
@@ -142,6 +119,24 @@ static const struct step nest_steps[] = {
 };
 
 /* ---- a run ---- */
+
+static int new_terminals(struct init *init)
+{
+        (void)init;
+        return mount_devpts("dev/pts");
+}
+
+static uint64_t code_inodes(const struct init *init)
+{
+        return CODE_INODES + (uint64_t)init->plan.file_count * CODE_FOLDERS;
+}
+
+static int make_code(struct init *init)
+{
+        init->code_bytes = init->plan.root_bytes;
+        init->code_inodes = code_inodes(init);
+        return mount_tmpfs("code", init->code_bytes, init->code_inodes, 0755);
+}
 
 int nest_close_code(struct init *init)
 {
@@ -174,8 +169,8 @@ static int size_workspace(struct init *init)
 
 /* What needs nothing of the run's own. */
 static const struct step egg_steps[] = {
-        { STAGE_PROC, root_proc, false },
-        { STAGE_WORKSPACE, make_workspace, true },
+        { STAGE_DEVICES, new_terminals, true },          { STAGE_PROC, root_proc, false },
+        { STAGE_WORKSPACE, make_workspace, true },       { STAGE_FILES, make_code, true },
         { STAGE_NAMESPACES, open_own_namespaces, true },
 };
 
@@ -367,52 +362,11 @@ static void hatch(struct init *init, struct egg *egg, const struct hatch *order,
         fd_close(fds[0]);
 }
 
-/* When the file that terminals come from was last touched: what is done with one shows in it. */
-static bool look_at_terminals(struct times *ret_times)
-{
-        struct stat st;
-
-        if (stat("/dev/pts/ptmx", &st) < 0)
-                return false;
-        ret_times->accessed = st.st_atim;
-        ret_times->modified = st.st_mtim;
-        ret_times->changed = st.st_ctim;
-        return true;
-}
-
-/* A terminal ends with the last descriptor of it, and all who had one are dead; but one that was
- * on its way through a socket to nobody stays until the kernel collects it. */
-static bool terminals_are_gone(void)
-{
-        AUTO_CLOSE int dir = open("/dev/pts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        struct entries entries;
-        const char *name;
-
-        if (dir < 0)
-                return false;
-        entries_begin(&entries, dir);
-        while ((name = entries_next(&entries)))
-                if (strcmp(name, "ptmx") != 0)
-                        return false;
-        return true;
-}
-
-/* What is not as if no run had been here is not used again. */
-static void make_clean(const struct times *before)
-{
-        struct times now;
-
-        if (tree_empty("/code") < 0 || !look_at_terminals(&now) ||
-            memcmp(&now, before, sizeof(now)) != 0 || !terminals_are_gone())
-                _exit(1);
-}
-
 _Noreturn void nest_main(struct init *init)
 {
         struct egg egg = { 0 };
         int fds[ORDER_FDS_MAX];
         struct hatch order;
-        struct times times;
         size_t count;
 
         if (keeper_tie_to_warden(init, SIGKILL) < 0)
@@ -423,8 +377,6 @@ _Noreturn void nest_main(struct init *init)
         init->own_pidfd = sys_pidfd_open(getpid());
         if (init->own_pidfd < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
-        if (!look_at_terminals(&times))
-                report_failure(init, STAGE_DEVICES, errno);
         report_send(init, REPORT_NESTED, NULL, 0);
         for (;;) {
                 int r = message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX,
@@ -436,11 +388,9 @@ _Noreturn void nest_main(struct init *init)
                 }
                 if (!is_good(&order, count))
                         _exit(1);
-                if (count == 0) {
+                if (count == 0)
                         lay_egg(init, &egg);
-                        continue;
-                }
-                hatch(init, &egg, &order, fds);
-                make_clean(&times);
+                else
+                        hatch(init, &egg, &order, fds);
         }
 }

@@ -215,6 +215,12 @@ TRACES = {
     "a terminal": ("import os, socket\na, b = socket.socketpair()\nm, s = os.openpty()\n"
                    "socket.send_fds(a, [b'x'], [m, s, a.fileno(), b.fileno()])",
                    "import os; print(os.listdir('/dev/pts'), os.ttyname(os.openpty()[1]))", "['ptmx'] /dev/pts/0"),
+    "the folder of terminals": ("import os\nfor act in (lambda p: os.utime(p, (1, 2)), lambda p: os.chmod(p, 0)):\n"
+                                "    for path in ('/dev/pts', '/dev/pts/ptmx', '/dev', '/dev/null', '/code', '/code/main.py'):\n"
+                                "        try:\n            act(path)\n        except OSError:\n            pass",
+                                "import os\nprint(*(os.stat(p).st_mode & 0o777 for p in ('/dev/pts', '/dev/pts/ptmx', '/dev', '/dev/null', '/code')),\n"
+                                "      any(os.stat(p).st_mtime == 2 for p in ('/dev/pts', '/dev/pts/ptmx', '/dev', '/dev/null', '/code')))",
+                                "493 438 493 438 493 False"),
     "collected garbage": ("import gc; gc.disable(); gc.set_threshold(1)", "import gc; print(gc.isenabled(), gc.get_threshold()[0] > 1)", "True True"),
 }
 

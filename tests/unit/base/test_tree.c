@@ -157,29 +157,6 @@ static void directories_without_rights_are_removed(void **state)
         assert_int_equal(status, 0);
 }
 
-static void a_tree_is_emptied_and_stays(void **state)
-{
-        enter_top();
-        for (int i = 0; i < 3; i++) {
-                make_file("file");
-                assert_int_equal(mkdir("d", 0755), 0);
-                make_file("d/file");
-                assert_int_equal(symlink("/", "d/root"), 0);
-                assert_int_equal(chdir(place), 0);
-                assert_int_equal(tree_empty("top"), 0);
-                assert_int_equal(chdir("top"), 0);
-        }
-        assert_int_equal(rmdir("../top"), 0); /* which only what is empty allows */
-        assert_int_equal(tree_empty("../top"), -1);
-        assert_int_equal(errno, ENOENT);
-}
-
-static void what_cannot_be_emptied_is_told(void **state)
-{
-        assert_int_equal(tree_empty("/proc/self/fdinfo"), -1);
-        assert_int_equal(errno, ENOTEMPTY);
-}
-
 static void what_is_not_there_is_removed_already(void **state)
 {
         assert_int_equal(chdir(place), 0);
@@ -208,8 +185,6 @@ int main(void)
                 cmocka_unit_test(fifos_sockets_and_odd_names_are_removed),
                 cmocka_unit_test(names_that_are_used_for_the_work_do_no_harm),
                 cmocka_unit_test(directories_without_rights_are_removed),
-                cmocka_unit_test(a_tree_is_emptied_and_stays),
-                cmocka_unit_test(what_cannot_be_emptied_is_told),
                 cmocka_unit_test(what_is_not_there_is_removed_already),
                 cmocka_unit_test(what_is_no_directory_is_refused),
         };
