@@ -139,7 +139,9 @@ void nest_end(struct nest *nest)
                 run_close(nest->guest); /* it ends with the nest */
                 mem_free(nest->guest);
         }
-        run_kill(&nest->run); /* a borrower may hold its socket, too */
+        run_kill(&nest->run);
+        /* The helper waits for the end of the connection, and a borrower may hold it, too. */
+        (void)shutdown(nest->run.socket, SHUT_RDWR);
         run_finish(&nest->run);
         run_close(&nest->run);
 }

@@ -29,8 +29,8 @@ int nest_hatch(const struct backend *backend, struct nest *nest, const struct pa
 /* Hatches a guest that is to wait for its program, and waits until it does; -1 where it did not
  * come so far. `library_fd` is what has it wait. */
 int nest_place(const struct backend *backend, struct nest *nest, struct plan *plan, int library_fd);
-/* Whether the guest that waits, or the nest where there is none yet, is alive. */
-bool nest_guest_lives(const struct nest *nest);
+/* Whether the guest that waits, or the nest where there is none, is alive. */
+bool nest_lives(struct nest *nest);
 /* Hands it its program: the run is the caller's to watch, and the last in this nest. */
 int nest_hand_over(struct nest *nest, const struct backend *backend, struct plan *plan,
                    const struct backend_input *input, struct run *run, struct error *err);

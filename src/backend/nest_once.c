@@ -63,12 +63,21 @@ int nest_place(const struct backend *backend, struct nest *nest, struct plan *pl
         return wait_until_it_waits(guest) ? 0 : -1;
 }
 
-bool nest_guest_lives(const struct nest *nest)
+bool nest_lives(struct nest *nest)
 {
         const struct run *waiting = nest->guest ? nest->guest : &nest->run;
         struct pollfd socket = { .fd = waiting->socket, .events = POLLIN };
+        int r;
 
-        return poll(&socket, 1, 0) == 0; /* there is nothing that it would say */
+        if (poll(&socket, 1, 0) == 0)
+                return true;
+        if (nest->guest)
+                return false; /* there is nothing that it would say */
+        /* That the nest was started may be heard later than that it is built. */
+        do
+                r = run_receive(&nest->run);
+        while (r > 0);
+        return r < 0 && errno == EAGAIN && !nest->run.is_gone && !nest->run.has_failed;
 }
 
 static int send_hand(struct run *run, struct plan *plan, const struct backend_input *input,

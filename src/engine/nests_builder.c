@@ -65,7 +65,7 @@ static struct nest *take_dead(struct stock *stock)
         for (unsigned i = 0; i < stock->idle_count; i++) {
                 struct nest *nest = stock->idle[i];
 
-                if (nest_guest_lives(nest))
+                if (nest_lives(nest))
                         continue;
                 stock->idle[i] = stock->idle[--stock->idle_count];
                 return nest;
