@@ -20,7 +20,7 @@ struct found {
         const struct language *language; /* borrowed: it lives as long as the engine; NULL: free */
         char *path, *runtime;            /* owned */
         char version[sizeof(((struct language_tool *)0)->version)];
-        struct stat st;
+        struct stat st, runtime_st; /* the latter of what runs it, where something does */
         uint64_t at_ns;
 };
 
@@ -75,17 +75,29 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
                a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+static bool is_unchanged(const char *path, const struct stat *before)
+{
+        struct stat now;
+
+        return stat(path, &now) == 0 && is_same_file(&now, before);
+}
+
+static bool is_good(const struct found *found)
+{
+        return clock_now_ns() - found->at_ns < GOOD_FOR_NS &&
+               is_unchanged(found->path, &found->st) &&
+               (!found->runtime[0] || is_unchanged(found->runtime, &found->runtime_st));
+}
+
 static bool recall(struct tools *tools, const struct language *language,
                    struct language_tool *ret_tool)
 {
         bool is_known = false;
         struct found *found;
-        struct stat st;
 
         (void)pthread_mutex_lock(&tools->lock);
         found = place_of(tools, language);
-        if (found && found->language && clock_now_ns() - found->at_ns < GOOD_FOR_NS &&
-            stat(found->path, &st) == 0 && is_same_file(&st, &found->st)) {
+        if (found && found->language && is_good(found)) {
                 (void)snprintf(ret_tool->path, sizeof(ret_tool->path), "%s", found->path);
                 (void)snprintf(ret_tool->runtime, sizeof(ret_tool->runtime), "%s", found->runtime);
                 memcpy(ret_tool->version, found->version, sizeof(found->version));
@@ -101,7 +113,8 @@ static void remember(struct tools *tools, const struct language *language,
         struct found now = { .language = language, .at_ns = clock_now_ns() };
         struct found *place;
 
-        if (!tool->path[0] || stat(tool->path, &now.st) < 0)
+        if (!tool->path[0] || stat(tool->path, &now.st) < 0 ||
+            (tool->runtime[0] && stat(tool->runtime, &now.runtime_st) < 0))
                 return;
         memcpy(now.version, tool->version, sizeof(now.version));
         now.path = mem_strdup(tool->path);
