@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -174,19 +175,33 @@ static int alias_workspace(const struct init *init)
         return symlink("workspace", "app");
 }
 
-/* Nodes of the container's own, where the host lets us make them; false: there are none. */
+/* A manager of containers may let us make nodes that nobody can use. */
+static bool can_be_used(const char *node)
+{
+        AUTO_CLOSE int fd = open(node, O_RDWR | O_CLOEXEC);
+
+        return fd >= 0;
+}
+
+/* Nodes of the container's own, where the host lets us make and use them; false: there are none. */
 static bool make_nodes(const struct init *init)
 {
+        size_t count = 0;
+
         if (init->plan.user_namespace)
                 return false;
-        for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
-                if (mknod(devices[i].path + 1, S_IFCHR | 0666,
-                          makedev(MEMORY_DEVICES, devices[i].minor)) < 0) {
-                        while (i > 0)
-                                (void)unlink(devices[--i].path + 1);
-                        return false;
-                }
-        return true;
+        while (count < ARRAY_SIZE(devices) &&
+               mknod(devices[count].path + 1, S_IFCHR | 0666,
+                     makedev(MEMORY_DEVICES, devices[count].minor)) == 0)
+                count++;
+        if (count == ARRAY_SIZE(devices) && mount_devices("dev") == 0) {
+                if (can_be_used("dev/null"))
+                        return true;
+                (void)umount2("dev", MNT_DETACH);
+        }
+        while (count > 0)
+                (void)unlink(devices[--count].path + 1);
+        return false;
 }
 
 /* Those of the host. */
@@ -204,15 +219,12 @@ static int bind_nodes(struct init *init)
 
 int root_devices(struct init *init)
 {
-        bool has_nodes;
-
         if (mkdir("dev", 0755) < 0 || mkdir("dev/pts", 0755) < 0 || mkdir("dev/shm", 0755) < 0)
                 return -1;
         for (size_t i = 0; i < ARRAY_SIZE(device_links); i++)
                 if (symlink(device_links[i].target, device_links[i].path) < 0)
                         return -1;
-        has_nodes = make_nodes(init);
-        if ((has_nodes ? mount_devices("dev") : bind_nodes(init)) < 0 || alias_workspace(init) < 0)
+        if ((!make_nodes(init) && bind_nodes(init) < 0) || alias_workspace(init) < 0)
                 return -1;
         return mount_devpts("dev/pts");
 }

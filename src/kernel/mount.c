@@ -167,7 +167,10 @@ int mount_devices(const char *directory)
 
         if (mount_bind(directory, directory) < 0)
                 return -1;
-        return sys_mount_setattr(AT_FDCWD, directory, 0, &attr);
+        if (sys_mount_setattr(AT_FDCWD, directory, 0, &attr) == 0)
+                return 0;
+        (void)umount2(directory, MNT_DETACH);
+        return -1;
 }
 
 int mount_pivot(void)

@@ -1,6 +1,7 @@
 """What the result claims, against what the host's /proc shows of the live guest process."""
 
 import json
+import copy
 import os
 import pathlib
 import resource
@@ -332,3 +333,39 @@ def test_groups_that_are_kept_are_told(sandbox):
         assert detail.endswith("no groups") and outcome.result["stdout"] == "1000\n", outcome
     else:
         assert detail.endswith("with 1 supplementary groups of the caller's"), detail
+
+
+DEVICE_CHECK = """
+for name in null zero full random urandom; do stat -c '%n %F %t:%T %a' /dev/$name; done
+echo lost > /dev/null; head -c 3 /dev/zero | od -An -tx1; echo x 2>&1 > /dev/full || echo full
+head -c 4 /dev/random | wc -c; head -c 4 /dev/urandom | wc -c; touch /dev/null 2>&1; cut -d ' ' -f 5,6 /proc/self/mountinfo | grep '^/dev'
+"""
+
+
+def devices(sandbox, *launcher):
+    shadow = copy.copy(sandbox)
+    if launcher:
+        shadow.path = launcher[0]
+    words = [*launcher[1:], str(sandbox.path)] if launcher else []
+    outcome = shadow.call(*words, "run", "--json", "--backend", "container", "-l", "shell", "-c", DEVICE_CHECK)
+    assert outcome.exit_code == 0, outcome
+    return outcome.json["stdout"]
+
+
+def test_the_devices_work_and_are_the_containers_own_as_root(sandbox):
+    found = devices(sandbox)
+    for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):
+        assert f"/dev/{name} character special file 1:{minor} 666" in found, found
+    assert " 00 00 00\n" in found and "full\n4\n4\n" in found, found
+    if sandbox.is_root:
+        assert "/dev ro,nosuid,noexec,relatime\n" in found and "/dev/null " not in found.rpartition("4\n")[2], found
+        assert "Read-only file system" in found, found
+
+
+def test_where_no_node_may_be_made_the_hosts_are_bound(sandbox):
+    if not sandbox.is_root:
+        pytest.skip("an ordinary user makes none anyway")
+    plain = devices(sandbox)
+    bound = devices(sandbox, "/usr/bin/setpriv", "--bounding-set", "-mknod", "--inh-caps", "-mknod")
+    assert "/dev/null " in bound.rpartition("4\n")[2], bound
+    assert plain.splitlines()[:5] == bound.splitlines()[:5]
