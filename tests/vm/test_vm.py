@@ -22,13 +22,15 @@ LIMITS = ["tests/integration/test_limits.py"]
 ESCAPES = ["tests/escape"]
 # A copy of a parked interpreter enters its group in another way than elsewhere.
 WARM = ["tests/integration/test_warm.py::test_a_warm_run_says_so",
-        "tests/integration/test_warm.py::test_every_protection_of_a_cold_run_holds_in_a_warm_one"]
+        "tests/integration/test_warm.py::test_every_protection_of_a_cold_run_holds_in_a_warm_one",
+        "tests/integration/test_warm_clock.py"]
+CLOCK = ["--env", "SANDBOX_TEST_SETS_CLOCK=1"]  # It is nobody's but the machine's.
 DELEGATED = ["systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"]
 BOOT_SECONDS = 180  # As for all of these: what hangs is ended, what is slow is not.
 
 # Name: option of run, command before pytest, arguments of pytest, seconds.
 MACHINES = {
-    "root": ([], [], LIMITS + ESCAPES + WARM + AS_ROOT, 1500),
+    "root": (CLOCK, [], LIMITS + ESCAPES + WARM + AS_ROOT, 1500),
     "user-delegated": (["--user"], [], LIMITS + ESCAPES, 1500),
     "user-plain": (["--user-plain"], [], LIMITS, 900),
     "systemd-scope": (["--systemd"], DELEGATED, LIMITS, 900),
