@@ -3,8 +3,10 @@
 #include "engine/wasm.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "policy/policy_keys.h"
 
 #include <jansson.h>
+#include <string.h>
 
 static json_t *list_of(const char *const *items)
 {
@@ -73,9 +75,28 @@ char *engine_languages_json(struct engine *engine, struct error *err)
         return text;
 }
 
+/* The language whose name is nearest to a wrong one; NULL where none is near. */
+static const char *nearest(const struct engine *engine, const char *wrong)
+{
+        const char *best = NULL;
+        int best_distance = 0;
+
+        for (size_t i = 0; i < languages_count(engine->languages); i++) {
+                const char *name = languages_at(engine->languages, i)->name;
+                int distance = policy_distance(wrong, name, strlen(name));
+
+                if (distance >= 0 && (!best || distance < best_distance)) {
+                        best = name;
+                        best_distance = distance;
+                }
+        }
+        return best;
+}
+
 int engine_unknown_language(const struct engine *engine, const char *name, struct error *err)
 {
         AUTO_FREE char *list = languages_list(engine->languages);
+        const char *near = name ? nearest(engine, name) : NULL;
         char shown[160];
         int r;
 
@@ -84,7 +105,10 @@ int engine_unknown_language(const struct engine *engine, const char *name, struc
                               str_printable(name, shown, sizeof(shown)));
         else
                 r = error_set(err, SBX_ELANGUAGE, "cannot tell the language of the code");
-        error_hint(err, "give one of: %s", list ? list : "");
+        if (near)
+                error_hint(err, "did you mean '%s'? There are: %s", near, list ? list : "");
+        else
+                error_hint(err, "name one of these with --lang: %s", list ? list : "");
         return r;
 }
 

@@ -66,6 +66,29 @@ static void compile_message(struct passage *passage)
                                          result->title);
 }
 
+/* What waits for a thread that could not be started waits until its time is up. */
+static bool was_refused_processes(const struct result *result)
+{
+        for (size_t i = 0; i < result->violation_count; i++)
+                if (str_equal(result->violations[i].kind, "processes"))
+                        return true;
+        return false;
+}
+
+static void timeout_message(struct result *result, const struct limits *limits)
+{
+        char text[UNITS_TEXT_MAX];
+        const char *after = units_format_duration(limits->timeout_ms, text);
+
+        if (was_refused_processes(result))
+                (void)result_set_message(result,
+                                         "Code execution timed out after %s; its limit of %llu "
+                                         "processes and threads was reached meanwhile",
+                                         after, (unsigned long long)limits->processes);
+        else
+                (void)result_set_message(result, "Code execution timed out after %s", after);
+}
+
 void message_compose(struct passage *passage)
 {
         struct result *result = passage->result;
@@ -78,8 +101,7 @@ void message_compose(struct passage *passage)
                 return;
         switch (result->run.outcome) {
         case OUTCOME_TIMEOUT:
-                (void)result_set_message(result, "Code execution timed out after %s",
-                                         units_format_duration(limits->timeout_ms, text));
+                timeout_message(result, limits);
                 break;
         case OUTCOME_CPU_LIMIT:
                 (void)result_set_message(result, "CPU time limit of %s exceeded",
