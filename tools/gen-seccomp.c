@@ -291,6 +291,39 @@ static void keep_open_to_view(scmp_filter_ctx ctx)
                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES | CLONE_THREAD, CLONE_THREAD));
 }
 
+/* Options of sockets but for one: labels of flows are kept for a minute after their socket, are
+ * counted for all of the host, and can be read by whoever is in the network namespace then. The
+ * kernel looks at the lower half of each argument alone, so the upper one must not decide. */
+static void add_socket_options(scmp_filter_ctx ctx)
+{
+        enum { IPV6 = 41, FLOW_LABELS = 32 };
+        /* UDP-Lite, TLS, MPTCP: what is above that level and can be had here. */
+        static const uint64_t levels[] = { 136, 282, 284 };
+        /* No number with one of these and others beside, or without the sixth bit, is 32. */
+        static const uint64_t others[] = { 0x21, 0x22, 0x24, 0x28, 0x30, 0x40 };
+        const struct scmp_arg_cmp lower[] = { SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
+                                              SCMP_A2(SCMP_CMP_LT, FLOW_LABELS) };
+        const struct scmp_arg_cmp labels[] = {
+                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
+                SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, FLOW_LABELS),
+        };
+
+        add_one(ctx, SCMP_ACT_ALLOW, "setsockopt", SCMP_A1(SCMP_CMP_LT, IPV6));
+        for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+                add_one(ctx, SCMP_ACT_ALLOW, "setsockopt",
+                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, levels[i]));
+        add(ctx, SCMP_ACT_ALLOW, "setsockopt", 2, lower);
+        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+                const struct scmp_arg_cmp upper[] = {
+                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
+                        SCMP_A2(SCMP_CMP_MASKED_EQ, others[i], others[i]),
+                };
+
+                add(ctx, SCMP_ACT_ALLOW, "setsockopt", 2, upper);
+        }
+        add(ctx, SCMP_ACT_ERRNO(EPERM), "setsockopt", 2, labels);
+}
+
 static void add_conditional(scmp_filter_ctx ctx)
 {
         uint64_t all = 0;
@@ -333,6 +366,7 @@ static void add_conditional(scmp_filter_ctx ctx)
         add_one(ctx, SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "prlimit64", SCMP_A0(SCMP_CMP_GT, 0));
         add_sockets(ctx);
+        add_socket_options(ctx);
 }
 
 static scmp_filter_ctx new_filter(uint32_t default_action)

@@ -48,11 +48,19 @@ int container_set_hostname(struct init *init)
         return sethostname(GUEST_HOST_NAME, sizeof(GUEST_HOST_NAME) - 1);
 }
 
-/* Segments that nobody has attached are invisible to a sum over the processes, so their total is
- * bounded too; a control group sees them. Kernels before 6.3 let only the host's root do this: then
- * it stays undone. */
+/* What System V objects hold is invisible to a sum over the processes, so their total is bounded
+ * too; a control group sees it. Kernels before 6.3 let only the host's root do this: then it stays
+ * undone. */
 int container_limit_shared_memory(struct init *init)
 {
+        /* Semaphores of a set, of all sets, operations of a call, sets; queues; bytes of one. */
+        static const struct {
+                const char *file, *value;
+        } few[] = {
+                { "sys/kernel/sem", "250 8000 100 64" },
+                { "sys/kernel/msgmni", "64" },
+                { "sys/kernel/msgmnb", "16384" },
+        };
         char pages[32];
 
         if (!init->plan.sums_memory)
@@ -60,6 +68,8 @@ int container_limit_shared_memory(struct init *init)
         (void)snprintf(pages, sizeof(pages), "%llu",
                        (unsigned long long)init->plan.memory_bytes / 4096);
         (void)fd_write_file_at(init->host_proc, "sys/kernel/shmall", pages);
+        for (size_t i = 0; i < ARRAY_SIZE(few); i++)
+                (void)fd_write_file_at(init->host_proc, few[i].file, few[i].value);
         return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 static int start_session(struct init *init)
 {
@@ -126,6 +127,23 @@ static int make_guest_namespace(struct init *init)
         if (written < 0)
                 return -1;
         init->report.io_write_bytes = (uint64_t)written; /* ours, not the program's */
+        return 0;
+}
+
+/* An empty stream is the host's /dev/null: its times and locks are the host's, too. The
+ * container's takes its place. */
+static int take_own_null(struct init *init)
+{
+        for (int i = 0; i < 3 && init->plan.kind == PLAN_CONTAINER; i++) {
+                AUTO_CLOSE int null = -1;
+                struct stat st;
+
+                if (fstat(i, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+                        continue;
+                null = open("/dev/null", O_RDWR | O_CLOEXEC);
+                if (null < 0 || dup3(null, i, 0) < 0)
+                        return -1;
+        }
         return 0;
 }
 
@@ -388,6 +406,7 @@ static const struct step steps[] = {
         { STAGE_GUEST_NAMESPACE, make_guest_namespace, false },
         { STAGE_RLIMITS, limit_processes, true },
         { STAGE_CAPABILITIES, drop_capabilities, true },
+        { STAGE_DESCRIPTORS, take_own_null, true },
         { STAGE_DIRECTORY, guest_enter_directory, true },
         { STAGE_INPUTS, guest_files, true },
         { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },

@@ -210,7 +210,7 @@ static int bind_nodes(struct init *init)
         for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
                 report_detail(init, devices[i].path);
                 if (mount_make_file(devices[i].path) < 0 ||
-                    mount_bind(devices[i].path, devices[i].path + 1) < 0)
+                    mount_bind_device(devices[i].path, devices[i].path + 1) < 0)
                         return -1;
         }
         init->report.detail[0] = '\0';

@@ -159,6 +159,16 @@ int mount_bind_system(const char *source, const char *target)
         return sys_mount_setattr(AT_FDCWD, target, SYS_AT_RECURSIVE | AT_SYMLINK_NOFOLLOW, &attr);
 }
 
+int mount_bind_device(const char *source, const char *target)
+{
+        struct sys_mount_attr attr = { .attr_set = SYS_MOUNT_ATTR_RDONLY | SYS_MOUNT_ATTR_NOSUID |
+                                                   SYS_MOUNT_ATTR_NOEXEC };
+
+        if (mount_bind(source, target) < 0)
+                return -1;
+        return sys_mount_setattr(AT_FDCWD, target, 0, &attr);
+}
+
 int mount_devices(const char *directory)
 {
         struct sys_mount_attr attr = { .attr_set = SYS_MOUNT_ATTR_RDONLY | SYS_MOUNT_ATTR_NOSUID |

@@ -32,6 +32,8 @@ int mount_proc(const char *target, bool pids_only);
 int mount_mask_proc(const char *target);
 int mount_devpts(const char *target);
 int mount_bind(const char *source, const char *target);
+/* Binds a device node read-only, which it can be written to all the same: its times are not. */
+int mount_bind_device(const char *source, const char *target);
 /* Makes a directory below the current one a mount of its own, read-only, on which device nodes can
  * be used. */
 int mount_devices(const char *directory);

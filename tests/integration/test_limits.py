@@ -318,3 +318,31 @@ def test_a_shell_that_reaps_children_can_always_fork(sandbox):
 def test_a_program_that_never_forks_does_not_reach_a_limit_of_one(sandbox):
     result = sandbox.python("raise SystemExit(3)", "--processes", "1")
     assert (result["status"], result["violations"]) == ("failed", [])
+
+
+# Neither belongs to a process, so no sum over the processes sees them.
+SETS = "import ctypes\nlibc = ctypes.CDLL(None)\nn = 0\nwhile n < 200 and libc.semget(0, 250, 0o1600) >= 0: n += 1\nprint(n)"
+QUEUES = """
+import ctypes
+libc = ctypes.CDLL(None)
+n = bytes_ = 0
+while n < 2000:
+    queue = libc.msgget(0, 0o1600)
+    if queue < 0:
+        break
+    n += 1
+    while libc.msgsnd(queue, ctypes.create_string_buffer(b"\\1" + bytes(7) + b"x" * 4096), 4096, 0o4000) == 0:
+        bytes_ += 4096
+print(n, bytes_)
+"""
+
+
+@pytest.mark.parametrize("code", [SETS, QUEUES], ids=["semaphores", "messages"])
+def test_objects_of_system_v_count_or_are_few(sandbox, code):
+    result = sandbox.run_json("-l", "python", "-m", "48M", "-c", code)
+    memory = {p["name"]: p for p in result["protections"]}["memory"]
+    if memory["by"] != "monitor":
+        assert result["status"] in ("ok", "memory_limit"), result  # The group counts what they hold.
+    elif tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) >= (6, 3) or sandbox.is_root:
+        first, *rest = map(int, result["stdout"].split())
+        assert first <= 64 and all(held <= 2 << 20 for held in rest), result

@@ -369,3 +369,34 @@ def test_where_no_node_may_be_made_the_hosts_are_bound(sandbox):
     bound = devices(sandbox, "/usr/bin/setpriv", "--bounding-set", "-mknod", "--inh-caps", "-mknod")
     assert "/dev/null " in bound.rpartition("4\n")[2], bound
     assert plain.splitlines()[:5] == bound.splitlines()[:5]
+
+
+TOUCH = "import os\nfor what in (0, '/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom'):\n    try:\n        os.utime(what); print(what)\n    except OSError as e:\n        assert e.errno in (1, 30), e"
+
+
+@pytest.mark.parametrize("flags", [(), ("--network", "host"), ("--network", "localhost")], ids=["none", "host", "localhost"])
+def test_the_hosts_devices_cannot_be_touched(sandbox, flags):
+    before = os.stat("/dev/null").st_mtime_ns
+    result = sandbox.run_json("--backend", "container", "-l", "python", *flags, "-c", TOUCH)
+    assert (result["status"], result["stdout"]) == ("ok", ""), result
+    assert os.stat("/dev/null").st_mtime_ns == before
+
+
+LABELS = """
+import ctypes, socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(41, 26, 1); s.setsockopt(41, 67, 1); s.setsockopt(41, 33, 1)  # V6ONLY, TCLASS, the one beside
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+libc = ctypes.CDLL(None, use_errno=True)
+for high in (0, 1, 0x7fffffff):  # The kernel looks at the lower half alone.
+    for level, option in ((41, 32), (41 | high << 32, 32), (41, 32 | high << 32), (41 | high << 32, 32 | high << 32)):
+        r = libc.syscall(NUMBER, s.fileno(), ctypes.c_long(level), ctypes.c_long(option), bytes(32), 32)
+        assert (r, ctypes.get_errno()) == (-1, 1), (high, level, option, r, ctypes.get_errno())
+print("refused")
+"""
+
+
+def test_labels_of_flows_are_refused(sandbox):
+    number = {"x86_64": "54", "aarch64": "208"}[os.uname().machine]
+    result = sandbox.run_json("--backend", "container", "-l", "python", "-c", LABELS.replace("NUMBER", number))
+    assert result["stdout"] == "refused\n", result

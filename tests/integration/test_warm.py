@@ -221,6 +221,11 @@ TRACES = {
                                 "import os\nprint(*(os.stat(p).st_mode & 0o777 for p in ('/dev/pts', '/dev/pts/ptmx', '/dev', '/dev/null', '/code')),\n"
                                 "      any(os.stat(p).st_mtime == 2 for p in ('/dev/pts', '/dev/pts/ptmx', '/dev', '/dev/null', '/code')))",
                                 "493 438 493 438 493 False"),
+    "labels of flows": ("import socket, struct\ns = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\n"
+                        "try:\n    s.setsockopt(41, 32, struct.pack('16s4xBBHHH4x', b'words to the next', 0, 255, 1, 0, 60))\nexcept OSError:\n    pass",
+                        "try:\n    print(len(open('/proc/self/net/ip6_flowlabel').readlines()) < 2)\nexcept OSError:\n    print(True)", "True"),
+    "times of the empty input": ("import os\ntry:\n    os.utime(0, (1, 2))\nexcept OSError:\n    pass\ntry:\n    os.utime(0)\nexcept OSError:\n    pass",
+                                 "import os, time; print(os.fstat(0).st_mtime == 2)", "False"),
     "collected garbage": ("import gc; gc.disable(); gc.set_threshold(1)", "import gc; print(gc.isenabled(), gc.get_threshold()[0] > 1)", "True True"),
 }
 
