@@ -297,26 +297,25 @@ static void keep_open_to_view(scmp_filter_ctx ctx)
 static void add_socket_options(scmp_filter_ctx ctx)
 {
         enum { IPV6 = 41, FLOW_LABELS = 32 };
-        /* UDP-Lite, TLS, MPTCP: what is above that level and can be had here. */
-        static const uint64_t levels[] = { 136, 282, 284 };
-        /* No number with one of these and others beside, or without the sixth bit, is 32. */
-        static const uint64_t others[] = { 0x21, 0x22, 0x24, 0x28, 0x30, 0x40 };
-        const struct scmp_arg_cmp lower[] = { SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
-                                              SCMP_A2(SCMP_CMP_LT, FLOW_LABELS) };
+        /* IP, sockets, TCP, UDP, UDP-Lite, TLS, MPTCP: what can be had here beside it. */
+        static const uint64_t levels[] = { 0, 1, 6, 17, 136, 282, 284 };
+        /* No number without the sixth bit, or with one beside it, is 32. */
+        static const struct {
+                uint64_t mask, value;
+        } others[] = { { 0x20, 0 },    { 0x21, 0x21 }, { 0x22, 0x22 }, { 0x24, 0x24 },
+                       { 0x28, 0x28 }, { 0x30, 0x30 }, { 0x40, 0x40 } };
         const struct scmp_arg_cmp labels[] = {
                 SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
                 SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, FLOW_LABELS),
         };
 
-        add_one(ctx, SCMP_ACT_ALLOW, "setsockopt", SCMP_A1(SCMP_CMP_LT, IPV6));
         for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
                 add_one(ctx, SCMP_ACT_ALLOW, "setsockopt",
                         SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, levels[i]));
-        add(ctx, SCMP_ACT_ALLOW, "setsockopt", 2, lower);
         for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
                 const struct scmp_arg_cmp upper[] = {
                         SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
-                        SCMP_A2(SCMP_CMP_MASKED_EQ, others[i], others[i]),
+                        SCMP_A2(SCMP_CMP_MASKED_EQ, others[i].mask, others[i].value),
                 };
 
                 add(ctx, SCMP_ACT_ALLOW, "setsockopt", 2, upper);
