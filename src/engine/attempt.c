@@ -124,6 +124,9 @@ void attempt_let_go(struct attempt *attempt)
 
 static void end_open(struct passage *passage, struct attempt *attempt)
 {
+        const struct run *run = &attempt->run;
+
+        attempt->lodging.is_unanswered = run->keeper_pid > 0 && !run->is_ready && !run->has_failed;
         if (run_finish(&attempt->run) > 0)
                 passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
         run_close(&attempt->run); /* what it pins must be gone before the nest is looked at */

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 2, KEEPER_FDS_MAX = 16 };
+enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 3, KEEPER_FDS_MAX = 16 };
 
 /* The wish; with a memory file that holds both plans, one after the other. */
 struct keeper_wish {
@@ -44,6 +44,7 @@ void keeper_guest_fds(struct run *guest, int *ret_fds[KEEPER_GUEST_FDS]);
 /* How the nest comes back. */
 struct keeper_return {
         uint32_t magic, clean;
+        uint32_t is_unanswered; /* as in struct lodging */
 };
 
 /* keeper_serve.c: serves until `stop_fd` is readable or nobody came for `idle_ms` (0: ever). */

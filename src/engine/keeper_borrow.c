@@ -163,7 +163,7 @@ bool keeper_borrow(int connection, const struct nest_kind *kind, struct lodging 
 
 void keeper_give_back(struct lodging *lodging, bool clean)
 {
-        const struct keeper_return word = { KEEPER_MAGIC, clean };
+        const struct keeper_return word = { KEEPER_MAGIC, clean, lodging->is_unanswered };
 
         /* A keeper that is gone has ended the nest already. */
         (void)message_send(lodging->connection, &word, sizeof(word), NULL, 0);

@@ -142,6 +142,7 @@ static bool lend(struct service *service, int connection, struct nest_kind *kind
         forget_guest(lodging.nest);
         clean = told && message_receive(connection, 0, &word, sizeof(word), NULL, 0, &count) > 0 &&
                 word.magic == KEEPER_MAGIC && word.clean;
+        lodging.is_unanswered = word.magic == KEEPER_MAGIC && word.is_unanswered;
         nests_give(service->engine->nests, &lodging, clean && nest_is_empty(lodging.nest));
         return clean;
 }

@@ -123,7 +123,7 @@ static struct nest *take_idle(struct stock *stock)
 
 static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_lodging)
 {
-        bool has_park = stock->park && !nests_park_is_dead(stock->park);
+        bool has_park = stock->park && !stock->park_is_silent && !nests_park_is_dead(stock->park);
         bool has_guest = nest_kind_has_guest(&stock->kind);
 
         nests_doom_dead(nests, stock);
@@ -180,6 +180,8 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         stock->lent--;
         if (lodging->park)
                 stock->park_users--;
+        if (lodging->park && lodging->park == stock->park && lodging->is_unanswered)
+                stock->park_is_silent = true;
         if (stock->kind.is_once) {
                 order_missing(nests, stock);
                 if (nests->has_builder && nests->doomed_count < DOOMED_MAX) {

@@ -63,6 +63,7 @@ struct lodging {
         void *place;             /* where it goes back to */
         int connection;          /* owned: to the keeper it was borrowed from, or -1 */
         bool is_once;            /* its guest waits in the nest already */
+        bool is_unanswered;      /* its keeper stood, and no guest came from the interpreter */
 };
 
 /* "container", or "interpreter" where the guest comes from one. */

@@ -46,6 +46,7 @@ static void add_park(struct nests *nests, struct stock *stock)
         (void)pthread_mutex_lock(&nests->lock);
         stock->is_building = false;
         stock->park = park;
+        stock->park_is_silent = false;
         if (!park)
                 nests->stats.failures++;
 }
@@ -117,7 +118,8 @@ static void look_after(struct nests *nests)
                 if (now - stock->used_ns > nests->idle_ns) {
                         nests_doom_stock(nests, stock);
                 } else if (stock->park && stock->park_users == 0 &&
-                           nests_park_is_dead(stock->park) && nests->doomed_count < DOOMED_MAX) {
+                           (stock->park_is_silent || nests_park_is_dead(stock->park)) &&
+                           nests->doomed_count < DOOMED_MAX) {
                         nests_doom(nests, NULL, stock->park, "slot.died");
                         stock->park = NULL;
                         stock->wants_park = true;

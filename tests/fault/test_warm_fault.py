@@ -62,5 +62,7 @@ def test_a_stopped_interpreter_is_not_waited_for_for_ever(sandbox, place, no_lef
         signal_all((pid for pid, args in descendants(keeper.process.pid) if "python" in args), signal.SIGSTOP)
         result = keeper.run("print(6 * 7)")
         assert result["stdout"] == "42\n", result
+        # It is not tried again: another one is parked in its place.
+        assert keeper.warm("print(6 * 7)")["stdout"] == "42\n"
     finally:
         keeper.stop()
