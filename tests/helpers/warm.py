@@ -84,6 +84,14 @@ class Keeper:
             stream.close()
 
 
+def lasting_keeper(program, name, kind=Keeper):
+    """One for the tests of a file, in a folder of that name that belongs to the program's user."""
+    place = program.directory / name
+    place.mkdir(exist_ok=True)
+    program.own(place)
+    return kind(program, place)
+
+
 def resident_pages(pid):
     """Exact, where statm is off by what each CPU has not told yet; none of a process that has ended."""
     try:

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from helpers.warm import Keeper
+from helpers.warm import Keeper, lasting_keeper
 
 pytestmark = pytest.mark.skipif(not os.environ.get("SANDBOX_TEST_SETS_CLOCK"), reason="the clock belongs to others, too")
 
@@ -30,10 +30,7 @@ def jump():
 
 @pytest.fixture(scope="module")
 def keeper(session_program):
-    place = session_program.directory / "clock"
-    place.mkdir(exist_ok=True)
-    session_program.own(place)
-    keeper = Keeper(session_program, place)
+    keeper = lasting_keeper(session_program, "clock")
     yield keeper.warm_up()
     keeper.stop()
 

@@ -9,7 +9,7 @@ import pytest
 
 from helpers import leftovers
 from helpers.processes import descendants, signal_all
-from helpers.warm import Keeper
+from helpers.warm import Keeper, lasting_keeper
 
 
 
@@ -117,16 +117,9 @@ class LoggedKeeper(Keeper):
         leftovers.wait_until(lambda: self.waiting() >= count, 120, f"{count} interpreters that wait")
 
 
-def start(program, name):
-    place = program.directory / name
-    place.mkdir(exist_ok=True)
-    program.own(place)
-    return LoggedKeeper(program, place)
-
-
 @pytest.fixture(scope="module")
 def keeper(session_program):
-    keeper = start(session_program, "once")
+    keeper = lasting_keeper(session_program, "once", LoggedKeeper)
     yield keeper.warm_up(language="javascript", wanted="once")
     keeper.stop()
 
@@ -139,7 +132,7 @@ def language(request):
 @pytest.fixture(scope="module")
 def of_language(session_program, language):
     """A keeper for one language, whose program and, where there is one, compiler wait."""
-    keeper = start(session_program, f"once-{language}")
+    keeper = lasting_keeper(session_program, f"once-{language}", LoggedKeeper)
     keeper.run(HELLO[language], "--no-cache", language=language)
     keeper.wait(1 + (language in COMPILED))
     yield keeper

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from helpers.processes import below
-from helpers.warm import Keeper
+from helpers.warm import lasting_keeper
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +21,7 @@ def policy(session_program):
 
 @pytest.fixture(scope="module")
 def keeper(session_program, policy):
-    place = session_program.directory / "warm-preload"
-    place.mkdir(exist_ok=True)
-    session_program.own(place)
-    keeper = Keeper(session_program, place)
+    keeper = lasting_keeper(session_program, "warm-preload")
     yield keeper.warm_up("--policy", str(policy))
     keeper.stop()
 
