@@ -14,6 +14,7 @@
  */
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
+#include "kernel/mount.h"
 #include "kernel/namespace.h"
 #include "kernel/seccomp.h"
 #include "kernel/sys.h"
@@ -33,6 +34,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,7 +51,14 @@ static const char *const kinds[KINDS] = { "bare",
                                           "and the walls",
                                           "the network beside" };
 static const char *const hierarchies[GROUPS] = { "memory", "pids", "cpu", "cpuacct" };
-static const char *const devices[] = { "null", "zero", "full", "random", "urandom" };
+static const struct {
+        const char *path;
+        unsigned minor;
+} devices[] = { { "dev/null", 3 },
+                { "dev/zero", 5 },
+                { "dev/full", 7 },
+                { "dev/random", 8 },
+                { "dev/urandom", 9 } };
 static const char *const files[] = { "passwd", "group", "hosts", "resolv.conf", "nsswitch.conf" };
 static char self[4096], hello[4096], groups[GROUPS][256];
 static char stacks[3][STACK] __attribute__((aligned(16)));
@@ -142,7 +151,6 @@ static void make_places(void)
 {
         must(mkdir("workspace", 0755));
         must(mkdir("tmp", 0755));
-        must(mkdir("dev/shm", 0755));
         must(mkdir("etc", 0755));
         must(mount("floor", "workspace", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,nr_inodes=1000"));
         must(mkdir("workspace/tmp", 01777));
@@ -167,13 +175,11 @@ static void make_root(int kind)
         must(chdir("/proc"));
         must(mkdir("dev", 0755));
         must(mkdir("dev/pts", 0755));
+        must(mkdir("dev/shm", 0755));
         must(mkdir("proc", 0755));
-        for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-                char from[64];
-
-                (void)snprintf(from, sizeof(from), "/dev/%s", devices[i]);
-                bind_file(from, from + 1);
-        }
+        for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+                must(mknod(devices[i].path, S_IFCHR | 0666, makedev(1, devices[i].minor)));
+        must(mount_devices("dev"));
         must(mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance"));
         must(mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL));
         bind_file(hello, "program");
