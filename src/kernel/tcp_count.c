@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* <netinet/tcp.h> names them, but not beside <linux/tcp.h>. */
+enum { TCP_CLOSE_WAIT = 8, TCP_LAST_ACK = 9, TCP_CLOSING = 11 };
+
 #ifndef SO_COOKIE
 #define SO_COOKIE 57
 #endif
@@ -76,7 +79,23 @@ static bool send_question(int asks, const struct tcp_id *id)
         return send(asks, &question, sizeof(question), MSG_NOSIGNAL) == (ssize_t)sizeof(question);
 }
 
-static bool take_info(const struct rtattr *attribute, uint64_t *ret_received, uint64_t *ret_sent)
+/* The kernel counts the end of what the other side sends as one more byte. The state that shows it
+ * is read before the counters are, so one that has just come is known by what it did not bring: a
+ * segment with data. */
+static bool counts_end(const struct tcp_info *info, const struct tcp_counts *before)
+{
+        switch (info->tcpi_state) {
+        case TCP_CLOSE_WAIT:
+        case TCP_LAST_ACK:
+        case TCP_CLOSING:
+                return true;
+        default:
+                return info->tcpi_bytes_received == before->received + 1 &&
+                       info->tcpi_data_segs_in == before->segments;
+        }
+}
+
+static bool take_info(const struct rtattr *attribute, struct tcp_counts *counts)
 {
         struct tcp_info info = { 0 };
         size_t length = RTA_PAYLOAD(attribute);
@@ -84,12 +103,15 @@ static bool take_info(const struct rtattr *attribute, uint64_t *ret_received, ui
         if (length < offsetof(struct tcp_info, tcpi_bytes_retrans) + sizeof(uint64_t))
                 return false; /* before Linux 4.19 */
         memcpy(&info, RTA_DATA(attribute), length < sizeof(info) ? length : sizeof(info));
-        *ret_received = info.tcpi_bytes_received;
-        *ret_sent = info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+        *counts = (struct tcp_counts){
+                .received = info.tcpi_bytes_received - (counts_end(&info, counts) ? 1 : 0),
+                .sent = info.tcpi_bytes_sent - info.tcpi_bytes_retrans,
+                .segments = info.tcpi_data_segs_in,
+        };
         return true;
 }
 
-bool tcp_count(int asks, const struct tcp_id *id, uint64_t *ret_received, uint64_t *ret_sent)
+bool tcp_count(int asks, const struct tcp_id *id, struct tcp_counts *counts)
 {
         union {
                 struct nlmsghdr header;
@@ -111,6 +133,6 @@ bool tcp_count(int asks, const struct tcp_id *id, uint64_t *ret_received, uint64
         left = (int)n - (int)NLMSG_LENGTH(sizeof(struct inet_diag_msg));
         for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
                 if (attribute->rta_type == INET_DIAG_INFO)
-                        return take_info(attribute, ret_received, ret_sent);
+                        return take_info(attribute, counts);
         return false;
 }

@@ -17,12 +17,18 @@ struct tcp_id {
         uint16_t family, unused;
 };
 
+/* What went over a connection so far; nothing at first. */
+struct tcp_counts {
+        uint64_t received, sent; /* bytes */
+        uint32_t segments;       /* that brought data */
+};
+
 /* The descriptor to ask with, or -1 with errno. */
 int tcp_count_open(void);
 /* The name of a connection that was begun to this address. False where it has none. */
 bool tcp_identify(int fd, const struct sockaddr_storage *to, struct tcp_id *ret_id);
-/* What was received and sent so far. False where the connection is gone, or cannot be asked about.
- */
-bool tcp_count(int asks, const struct tcp_id *id, uint64_t *ret_received, uint64_t *ret_sent);
+/* Brings the counts of the last look up to date. False where the connection is gone, or cannot be
+ * asked about: they stay then. */
+bool tcp_count(int asks, const struct tcp_id *id, struct tcp_counts *counts);
 
 #endif

@@ -95,17 +95,15 @@ static void forget(struct network *network, size_t index)
 /* False where it is gone. */
 static bool look_at(struct network *network, struct counted *one)
 {
-        uint64_t received = 0, sent = 0;
+        struct tcp_counts before = one->counts;
 
-        if (!tcp_count(network->count_fd, &one->id, &received, &sent))
+        if (!tcp_count(network->count_fd, &one->id, &one->counts))
                 return false;
         /* The kernel counts a segment that it sends again before it has sent it. */
-        if (received > one->received)
-                network->usage.rx_bytes += received - one->received;
-        if (sent > one->sent)
-                network->usage.tx_bytes += sent - one->sent;
-        one->received = received;
-        one->sent = sent;
+        if (one->counts.received > before.received)
+                network->usage.rx_bytes += one->counts.received - before.received;
+        if (one->counts.sent > before.sent)
+                network->usage.tx_bytes += one->counts.sent - before.sent;
         network_check_bytes(network);
         return true;
 }

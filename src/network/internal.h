@@ -46,8 +46,8 @@ struct counted {
         pid_t process; /* who made it, and its descriptor then */
         int place;
         struct tcp_id id;
-        uint64_t received, sent; /* so far */
-        bool is_open;            /* in the guest; as it was when they were counted last */
+        struct tcp_counts counts;
+        bool is_open; /* in the guest; as it was when they were counted last */
 };
 
 struct query;

@@ -639,6 +639,24 @@ def test_bytes_are_counted(world, sandbox):
     assert (result["metrics"]["net_rx_bytes"], result["metrics"]["net_tx_bytes"]) == (1000000, 1000000)
 
 
+def test_end_of_a_connection_is_no_byte(world, sandbox, place):
+    """The kernel counts one for it. Exactly as much as is allowed may come."""
+    fetch = f"""
+        s = socket.create_connection(("{GOOD}", 80))
+        s.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n"); got = 0
+        while part := s.recv(4096): got += len(part)
+        time.sleep(0.2)
+        print(got)
+        """
+    result = run(world, sandbox, fetch, "--allow", GOOD)
+    size = int(result["stdout"])
+    assert size > 0 and result["metrics"]["net_rx_bytes"] == size
+    both = size + len("GET / HTTP/1.0\r\n\r\n")
+    policy = sandbox.make_file(place / "policy.yaml", f"version: 1\nnetwork: {{ allow: ['{GOOD}'], bytes: {both} }}\n")
+    limited = run(world, sandbox, fetch, "--policy", policy)
+    assert (limited["status"], limited["stdout"]) == ("ok", f"{size}\n"), limited
+
+
 def test_nothing_is_counted_without_a_network(sandbox):
     metrics = sandbox.shell("true")["metrics"]
     assert (metrics["net_connections"], metrics["net_rx_bytes"], metrics["net_tx_bytes"]) == (0, 0, 0)
