@@ -78,6 +78,12 @@ static const struct remedy remedies[] = {
           "the control group could not be entered; see 'sandbox doctor'" },
         { STAGE_VOLUMES, EOVERFLOW, ANYBODY, PROTECTION_COUNT,
           "a volume inside a persistent workspace needs its directory there: make it first" },
+        { STAGE_VOLUMES, ELOOP, ANYBODY, PROTECTION_COUNT,
+          "a link that lies in a workspace or volume is not followed: remove it" },
+        { STAGE_FILES, ELOOP, ANYBODY, PROTECTION_COUNT,
+          "a link that lies in a workspace or volume is not followed: remove it" },
+        { STAGE_FILES, EEXIST, ANYBODY, PROTECTION_COUNT,
+          "a volume lies where the sandbox puts a file of its own: mount it elsewhere" },
         { STAGE_WORKSPACE, ENOENT, ANYBODY, PROTECTION_FILESYSTEM, "make the directory first" },
         { STAGE_DIRECTORY, EACCES, ANYBODY, PROTECTION_FILESYSTEM,
           "the program's unprivileged user must be able to enter it: 'chmod o+x', or run sandbox "

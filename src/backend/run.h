@@ -45,8 +45,9 @@ struct run {
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
-        bool is_nested;          /* it is a nest, and built */
-        bool is_waiting;         /* its guest waits for a program */
+        bool was_ended;  /* by the one who watched it, for a limit or because it was called off */
+        bool is_nested;  /* it is a nest, and built */
+        bool is_waiting; /* its guest waits for a program */
         uint64_t cpu_before_us;  /* what its group had counted before the program came */
         uint32_t own_processes;  /* of ours, in the group beside the program's */
         uint64_t peak_before;    /* what the group had counted before, and cannot forget */

@@ -35,6 +35,22 @@ static bool is_privileged(void)
         return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & needed) == needed;
 }
 
+/* Of a range that is too small for ids of our own those that accounts seldom have: its upper half,
+ * beyond 65535 where that leaves enough, else below those that systems hand out at the end. */
+static void take_upper(uint64_t start, uint64_t count, uint64_t *ret_start, uint64_t *ret_count)
+{
+        enum { BEYOND = 65536, HANDED_OUT = 61184 };
+        uint64_t end = start + count;
+
+        start += count > 3 ? count / 2 : start == 0;
+        if (start < BEYOND && end > 2 * BEYOND)
+                start = BEYOND;
+        else if (start < HANDED_OUT && end > HANDED_OUT)
+                end = HANDED_OUT;
+        *ret_start = start;
+        *ret_count = end > start ? end - start : 0;
+}
+
 /* Chooses ids from those that this user namespace has, by its uid_map. */
 static void choose_ids(struct engine_identity *identity, const char *map)
 {
@@ -43,6 +59,7 @@ static void choose_ids(struct engine_identity *identity, const char *map)
         identity->host_uid = geteuid();
         for (const char *line = map; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 unsigned long long inside, outside, count;
+                uint64_t start, upper;
 
                 if (sscanf(line, " %llu %llu %llu", &inside, &outside, &count) != 3)
                         continue;
@@ -52,10 +69,12 @@ static void choose_ids(struct engine_identity *identity, const char *map)
                     inside + count >= guest_uid_base + 2ull * guest_uid_span) {
                         best_start = guest_uid_base;
                         best_count = 2ull * guest_uid_span;
-                } else if (best_start != guest_uid_base && count > 1 &&
-                           count - (inside == 0) > best_count) {
-                        best_start = inside + (inside == 0);
-                        best_count = count - (inside == 0);
+                        continue;
+                }
+                take_upper(inside, count, &start, &upper);
+                if (best_start != guest_uid_base && upper > best_count) {
+                        best_start = start;
+                        best_count = upper;
                 }
         }
         if (!identity->user_namespace && best_count >= 2) {

@@ -12,7 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BORROWERS_MAX = 128, THREAD_STACK = 256 << 10, PLANS_MAX = 1 << 20, LOOK_MS = 1000 };
+enum {
+        BORROWERS_MAX = 128,
+        THREAD_STACK = 256 << 10,
+        PLANS_MAX = 1 << 20,
+        LOOK_MS = 1000,
+        CROWDED_MS = 100
+};
 
 struct service {
         struct engine *engine;
@@ -266,6 +272,8 @@ int keeper_serve(struct engine *engine, int listen_fd, int stop_fd, uint64_t idl
                 connection = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
                 if (connection >= 0)
                         admit(&service, connection);
+                else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                        (void)poll(&watched[1], 1, CROWDED_MS); /* it waits on; so do we */
         }
         see_off(&service);
         (void)pthread_cond_destroy(&service.left);

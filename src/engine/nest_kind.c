@@ -109,6 +109,8 @@ static bool is_safe_to_park(const struct plan_draft *draft)
 /* Whether a parked interpreter can stand for one that starts with this environment. */
 static bool can_park(const struct language_park *way, const struct plan *plan)
 {
+        if (plan->environment_count >= PARK_ENVIRONMENT_MAX)
+                return false;
         for (uint32_t i = 0; i < plan->environment_count; i++) {
                 const char *variable = plan->environment[i];
 
@@ -218,9 +220,9 @@ static void encode_once(const struct plan_draft *draft, bool is_whole, struct st
         waiting.waits = 1;
         waiting.file_count = 0;
         waiting.directory = draft->plan.directory;
-        waiting.cpu_seconds = ONCE_START_SECONDS;
+        waiting.cpu_seconds = UINT32_MAX;
         if (draft->plan.cpu_seconds < UINT32_MAX - ONCE_START_SECONDS)
-                waiting.cpu_seconds += draft->plan.cpu_seconds;
+                waiting.cpu_seconds = draft->plan.cpu_seconds + ONCE_START_SECONDS;
         waiting.disk_bytes = draft->plan.disk_bytes;
         waiting.disk_inodes = draft->plan.disk_inodes;
         waiting.file_bytes = draft->plan.file_bytes;

@@ -33,7 +33,8 @@ static int part_of(const struct init *init, const struct plan_file *file)
         return -1;
 }
 
-static int make_link(const struct init *init, const struct plan_file *file, const char *path)
+static int make_link(const struct init *init, const struct plan_file *file, int at,
+                     const char *path)
 {
         char target[PATH_MAX];
         int from = part_of(init, file);
@@ -46,18 +47,19 @@ static int make_link(const struct init *init, const struct plan_file *file, cons
                 return -1;
         }
         target[file->size] = '\0';
-        return symlink(target, path);
+        return symlinkat(target, at, path);
 }
 
-static int make_file(const struct init *init, const struct plan_file *file, const char *path)
+static int make_file(const struct init *init, const struct plan_file *file, int at,
+                     const char *path)
 {
         int way = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
         AUTO_CLOSE int fd = -1;
         int from;
 
         if (S_ISLNK(file->mode))
-                return make_link(init, file, path);
-        fd = open(path, way, file->mode);
+                return make_link(init, file, at, path);
+        fd = openat(at, path, way, file->mode);
         if (fd < 0)
                 return -1;
         if (file->fd_number == 0)
@@ -86,6 +88,23 @@ static int make_folders(const char *path)
         return 0;
 }
 
+/* In what was handed in. */
+static int make_placed_file(const struct init *init, const struct plan_file *file)
+{
+        const char *name;
+        AUTO_CLOSE int parent = place_open_parent(init, file->path, &name);
+
+        return parent < 0 ? -1 : make_file(init, file, parent, name);
+}
+
+static int make_own_file(const struct init *init, const struct plan_file *file, const char *path)
+{
+        if (make_file(init, file, AT_FDCWD, path) == 0)
+                return 0;
+        return errno != ENOENT || make_folders(path) < 0 ? -1
+                                                         : make_file(init, file, AT_FDCWD, path);
+}
+
 int files_make(struct init *init, bool below)
 {
         for (uint32_t i = 0; i < init->plan.file_count; i++) {
@@ -95,10 +114,9 @@ int files_make(struct init *init, bool below)
                 if (file->by_guest || (init->is_hatched && strncmp(file->path, "/code/", 6) != 0))
                         continue;
                 report_detail(init, file->path);
-                if (make_file(init, file, file->path + below) == 0)
-                        continue;
-                if (errno != ENOENT || make_folders(file->path + below) < 0 ||
-                    make_file(init, file, file->path + below) < 0)
+                if (below && !place_is_own(init, file->path)
+                            ? make_placed_file(init, file) < 0
+                            : make_own_file(init, file, file->path + below) < 0)
                         return -1;
         }
         init->report.detail[0] = '\0';
@@ -113,12 +131,12 @@ int root_files(struct init *init)
 /* In a workspace that is kept, a file of an earlier run may stand in the place: it is replaced. */
 static int make_guest_file(const struct init *init, const struct plan_file *file)
 {
-        if (make_file(init, file, file->path) == 0)
+        if (make_file(init, file, AT_FDCWD, file->path) == 0)
                 return 0;
         if (errno == ENOENT ? make_folders(file->path) < 0
                             : errno != EEXIST || unlink(file->path) < 0)
                 return -1;
-        return make_file(init, file, file->path);
+        return make_file(init, file, AT_FDCWD, file->path);
 }
 
 /* By the guest itself, with its own rights: whatever stands in a workspace that is kept, a link for

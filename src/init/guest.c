@@ -408,9 +408,9 @@ static const struct step steps[] = {
         { STAGE_CAPABILITIES, drop_capabilities, true },
         { STAGE_DESCRIPTORS, take_own_null, true },
         { STAGE_DIRECTORY, guest_enter_directory, true },
-        { STAGE_INPUTS, guest_files, true },
         { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },
         { STAGE_LANDLOCK, apply_landlock, false },
+        { STAGE_INPUTS, guest_files, true }, /* a link in a kept workspace leads no further now */
         { STAGE_DESCRIPTORS, close_descriptors, true },
         { STAGE_NOTIFY, ask_supervisor, true },
         { STAGE_SECCOMP, apply_filter, false },

@@ -74,6 +74,8 @@ struct step {
 };
 
 /* report.c */
+/* Ends the process where descriptors, or that the program starts, cannot be told: nobody could
+ * watch over it then. */
 void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count);
 /* Reports the failed step and ends the process. */
 _Noreturn void report_failure(struct init *init, enum stage stage, int sys_errno);
@@ -133,6 +135,15 @@ int root_proc(struct init *init);
 int root_workspace(struct init *init);
 /* Where a nest's runs mount what is theirs. */
 int root_places(struct init *init);
+/* place.c: places of the new root, which is the current directory: no link in what was handed in is
+ * followed. */
+/* Whether nothing of a path is in what was handed in. */
+bool place_is_own(const struct init *init, const char *path);
+/* Opens the folder of a path, for use as a place alone, and makes what is missing of it. */
+int place_open_parent(const struct init *init, const char *path, const char **ret_name);
+/* Opens what something of this kind can be mounted on; made where it is missing. */
+int place_open(const struct init *init, const char *path, mode_t kind);
+
 /* files.c */
 int root_files(struct init *init);
 /* Makes the plan's files; below the current directory when `below`, else at their own paths. */

@@ -70,7 +70,9 @@ static int kill_children(const struct init *init)
         (void)snprintf(path, sizeof(path), "self/task/%d/children", (int)getpid());
         if (fd_read_file_at(init->host_proc, path, text, sizeof(text)) <= 0)
                 return 0;
-        for (long pid; (pid = strtol(next, &next, 10)) > 0; count++)
+        /* The last number may have been cut: only what its separator follows is a whole one. The
+         * others come in the next round. */
+        for (long pid; (pid = strtol(next, &next, 10)) > 0 && *next == ' '; count++)
                 (void)kill((pid_t)pid, SIGKILL); /* a zombie is as good as dead */
         return count;
 }
@@ -81,8 +83,10 @@ void keeper_end_all(const struct init *init)
 
         if (in_pid_namespace && getpid() != 1) {
                 /* The warden of a container: the namespace's death did it. What a nest had die with
-                 * it, and are ours then. */
-                while (init->plan.nest && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
+                 * it, and are ours then; so are the guests of an interpreter that was killed: who
+                 * waits for the end of their namespaces waits for us. */
+                while ((init->plan.nest || init->plan.park) &&
+                       (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
                         ;
                 return;
         }
@@ -239,6 +243,9 @@ _Noreturn void keeper_run(struct init *init)
         (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
         io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        /* We give up our rights when the program runs already: too late for a refusal. */
+        if (!caps_are_known())
+                report_failure(init, STAGE_CAPABILITIES, errno);
         guest = start_guest(init);
         /* It had our memory, and changed its id in it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

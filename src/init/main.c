@@ -243,10 +243,11 @@ static void hear_all_signals(void)
 /* What a caller has before others must not be handed on: a guest could hold the CPU or the disk
  * with it, and a real-time process may not enter a control group. To step back is always allowed.
  */
-static void lose_priority(void)
+static void lose_priority(int host_proc)
 {
         enum { IOPRIO_CLASS_SHIFT = 13, IOPRIO_CLASS_RT = 1, SCHED_DEADLINE_ = 6 };
         int policy = sys_sched_getscheduler() & ~SCHED_RESET_ON_FORK;
+        char text[16];
 
         if (policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE_)
                 (void)sys_sched_setscheduler(SCHED_OTHER, &(struct sched_param){ 0 });
@@ -254,6 +255,10 @@ static void lose_priority(void)
                 (void)sys_ioprio_set(0);
         if (getpriority(PRIO_PROCESS, 0) < 0)
                 (void)setpriority(PRIO_PROCESS, 0, 0);
+        /* Nor that others are ended first where there is no memory left. */
+        if (fd_read_file_at(host_proc, "self/oom_score_adj", text, sizeof(text)) > 0 &&
+            text[0] == '-')
+                (void)fd_write_file_at(host_proc, "self/oom_score_adj", "0");
 }
 
 int main(int argc, char **argv)
@@ -272,7 +277,6 @@ int main(int argc, char **argv)
         hear_all_signals();
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN); /* a caller's limit is an error with words, not a death */
-        lose_priority();
         umask(0);
         sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none,
@@ -280,6 +284,7 @@ int main(int argc, char **argv)
 
         init.host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         init.socket = HELPER_SOCKET;
+        lose_priority(init.host_proc);
         look_around(&init);
         if (argc > 1)
                 network_prepare(&init, argv[1]);

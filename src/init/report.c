@@ -11,9 +11,11 @@ void report_send(struct init *init, enum report_kind kind, const int *fds, int f
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
         init->report.at_ns = clock_now_ns();
-        /* A supervisor that is gone hears nothing; its death is seen elsewhere. */
-        (void)message_send(init->socket, &init->report, sizeof(init->report), fds,
-                           (size_t)fd_count);
+        if (message_send(init->socket, &init->report, sizeof(init->report), fds, (size_t)fd_count) <
+                    0 &&
+            (fd_count > 0 || kind == REPORT_READY))
+                report_failure(init, STAGE_ORDER, errno);
+        /* Else: a supervisor that is gone hears nothing; its death is seen elsewhere. */
 }
 
 _Noreturn void report_failure(struct init *init, enum stage stage, int sys_errno)

@@ -142,14 +142,15 @@ int root_volumes(struct init *init)
 {
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {
                 const struct plan_mount *mount = &init->plan.mounts[i];
+                AUTO_CLOSE int place = -1;
                 struct stat st;
 
                 if (mount->kind == PLAN_MOUNT_SYSTEM)
                         continue;
                 report_detail(init, mount->target);
                 if (fstat(init->trees[i], &st) < 0 ||
-                    make_mount_point(mount->target, st.st_mode) < 0 ||
-                    mount_attach(init->trees[i], mount->target) < 0)
+                    (place = place_open(init, mount->target, st.st_mode)) < 0 ||
+                    mount_attach_to(init->trees[i], place) < 0)
                         return -1;
                 fd_close(init->trees[i]);
         }

@@ -48,7 +48,8 @@ static bool root_is_own(const struct init *init)
 
                 if (statfs(mount->target, &fs) < 0) {
                         /* An absent system path, or a link that leads nowhere in here. */
-                        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+                        if (mount->kind == PLAN_MOUNT_SYSTEM &&
+                            (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
                                 continue;
                         return false;
                 }

@@ -89,6 +89,13 @@ bool caps_are_empty(bool check_bounding)
         return !check_bounding || prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == CAPS_SECUREBITS;
 }
 
+bool caps_are_known(void)
+{
+        struct __user_cap_data_struct data[2];
+
+        return caps_get(data) == 0;
+}
+
 int caps_become(uid_t uid, gid_t gid)
 {
         struct __user_cap_data_struct data[2];

@@ -16,6 +16,8 @@ int caps_keep_only(int capability);
 int caps_keep(uint64_t capabilities);
 /* Whether the calling process has no capability in any set (the bounding set only where asked). */
 bool caps_are_empty(bool check_bounding);
+/* Whether they can be asked for, as caps_keep() and caps_become() must. Else errno. */
+bool caps_are_known(void);
 /* Becomes the ids, without groups, keeping capabilities for what is still to be set up. */
 int caps_become(uid_t uid, gid_t gid);
 

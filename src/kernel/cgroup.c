@@ -219,7 +219,9 @@ static void end_members(int parent, const char *name)
         (void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
         if (fd_read_file_at(parent, path, text, sizeof(text)) <= 0)
                 return;
-        for (long pid; (pid = strtol(next, &next, 10)) > 1;)
+        /* A number that the buffer's end cut is another process's: only whole lines count. What is
+         * left is swept the next time. */
+        for (long pid; (pid = strtol(next, &next, 10)) > 1 && *next == '\n';)
                 (void)kill((pid_t)pid, SIGKILL); /* already gone is what we want */
 }
 

@@ -81,6 +81,12 @@ int mount_attach(int tree_fd, const char *target)
         return sys_move_mount(tree_fd, "", AT_FDCWD, target + 1, SYS_MOVE_MOUNT_F_EMPTY_PATH);
 }
 
+int mount_attach_to(int tree_fd, int place_fd)
+{
+        return sys_move_mount(tree_fd, "", place_fd, "",
+                              SYS_MOVE_MOUNT_F_EMPTY_PATH | SYS_MOVE_MOUNT_T_EMPTY_PATH);
+}
+
 int mount_tmpfs(const char *target, uint64_t bytes, uint64_t inodes, unsigned mode)
 {
         char options[128];

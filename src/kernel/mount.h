@@ -23,6 +23,8 @@ int mount_clone(const char *path, enum mount_mode mode);
 int mount_map_owners(int tree_fd, int user_namespace_fd);
 /* Puts a detached copy at `target` below the current directory. */
 int mount_attach(int tree_fd, const char *target);
+/* The same to a place that was opened (O_PATH). */
+int mount_attach_to(int tree_fd, int place_fd);
 /* A tmpfs of `bytes` and `inodes` at `target`; 0 inodes: as many as pages. */
 int mount_tmpfs(const char *target, uint64_t bytes, uint64_t inodes, unsigned mode);
 int mount_resize_tmpfs(const char *target, uint64_t bytes, uint64_t inodes);

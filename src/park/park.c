@@ -38,7 +38,7 @@
 
 extern char **environ;
 
-enum { GUESTS_MAX = 64, OWN_FDS_MAX = 32, ENVIRONMENT_MAX = 1024, CHILD_STACK = 256 << 10 };
+enum { GUESTS_MAX = 64, OWN_FDS_MAX = 32, CHILD_STACK = 256 << 10 };
 
 /* A guest that lives, and whom to tell its end. */
 struct guest {
@@ -53,7 +53,7 @@ static struct {
         int own_fds[OWN_FDS_MAX]; /* those that the interpreter has opened itself */
         int own_fd_count;
         int own_pids; /* our own pid namespace */
-        char *environment[ENVIRONMENT_MAX];
+        char *environment[PARK_ENVIRONMENT_MAX];
         struct guest guests[GUESTS_MAX];
         int fds[ORDER_FDS_MAX];
         struct adopt order;
@@ -159,7 +159,7 @@ static void replace_own_fds(void)
 /* The array stays where it is: an interpreter takes another one for one that it has made. */
 static void set_environment(struct init *init)
 {
-        if (init->plan.environment_count >= ENVIRONMENT_MAX)
+        if (init->plan.environment_count >= PARK_ENVIRONMENT_MAX)
                 report_failure(init, STAGE_ORDER, E2BIG);
         memcpy(park.environment, init->plan.environment,
                (init->plan.environment_count + 1) * sizeof(*park.environment));
@@ -467,7 +467,7 @@ bool park_is_due(void)
 
 void park_begin(int socket)
 {
-        for (size_t i = 0; environ[i] && i + 1 < ENVIRONMENT_MAX; i++)
+        for (size_t i = 0; environ[i] && i + 1 < PARK_ENVIRONMENT_MAX; i++)
                 park.environment[i] = environ[i];
         environ = park.environment;
         park.socket = socket;

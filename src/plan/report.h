@@ -62,6 +62,9 @@ struct hatch {
         uint64_t plan_length;
 };
 
+/* Variables that a parked interpreter has room for, with the end of their list. */
+enum { PARK_ENVIRONMENT_MAX = 1024 };
+
 /* From the keeper to a parked interpreter: descriptors for the guest's reports, for its end, of its
  * plan, stdin, stdout, stderr, the keeper's namespaces; then those that enter the groups; then its
  * files. */

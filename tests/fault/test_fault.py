@@ -112,11 +112,7 @@ def test_strict_enforces_everything_or_refuses(sandbox, launcher, hello, usual, 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
 @pytest.mark.parametrize("call", CALLS)
-def test_best_effort_lists_what_is_missing(request, sandbox, launcher, hello, usual, no_leftovers, call, error):
-    if call == "capget":
-        request.applymarker(pytest.mark.xfail(strict=False, reason=(
-            "the keeper gives up its own rights while the program starts already: a failure there is a "
-            "refusal that comes too late")))
+def test_best_effort_lists_what_is_missing(sandbox, launcher, hello, usual, no_leftovers, call, error):
     outcome = denied(sandbox, launcher, call, error, "--enforcement", "best-effort", str(hello))
     if is_one_line_refusal(outcome):
         return

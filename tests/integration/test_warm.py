@@ -548,3 +548,23 @@ def test_what_becomes_of_slots_is_told(sandbox, place):
 def test_a_copy_has_nothing_of_its_plan_but_its_words(keeper):
     result = keeper.warm("print('plan' in open('/proc/self/maps').read())", "-e", "A=b")
     assert result["stdout"] == "False\n"
+
+
+def test_a_run_whose_interpreter_dies_ends(own_keeper, sandbox):
+    """The program is a child of the interpreter's: whoever becomes its parent must see it off."""
+    process = sandbox.start("run", "--json", "-l", "python", "-t", "20s", "-c",
+                            "print('started', flush=True)\nimport time\ntime.sleep(60)", env=own_keeper.env)
+    parked = []
+    while not parked:
+        parked = [pid for pid, args in descendants(own_keeper.process.pid)
+                  if "python" in args and any("python" in other for child, other in descendants(pid))]
+    signal_all(parked, signal.SIGKILL)
+    stdout, _ = process.communicate(timeout=45)
+    assert json.loads(stdout)["status"] == "internal_error", stdout
+    assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+
+
+def test_more_variables_than_an_interpreter_has_room_for(keeper):
+    flags = [word for i in range(1100) for word in ("-e", f"V{i}={i}")]
+    result = keeper.run("import os; print(os.environ['V1099'])", *flags)
+    assert (result["status"], result["stdout"]) == ("ok", "1099\n"), result

@@ -218,3 +218,64 @@ def test_the_machine_cannot_be_handed_in_under_another_name(sandbox, place, kind
         subprocess.run(["umount", str(mount)], check=True)
     assert outcome.exit_code == 125 and "cannot be handed in" in outcome.error, outcome
     assert sandbox.run("--volume", f"{folder}:/data", "-l", "shell", "-c", "ls /data").exit_code == 0
+
+
+# ---- links that one run leaves in the way of the next ----
+
+@pytest.fixture
+def outside(sandbox, place):
+    """A folder of the host that nobody handed in; what is planted points to it."""
+    path = place / "outside"
+    path.mkdir()
+    return sandbox.own(path)
+
+
+@pytest.mark.parametrize("root", ["/workspace", "/data"])
+@pytest.mark.parametrize("handed_in", ["folder", "file"])
+def test_a_link_in_the_way_of_a_volume_is_not_followed(sandbox, workspace, outside, place, root, handed_in):
+    """Before the program starts, paths are still the host's."""
+    volume, target = place / "volume", workspace / "a/b"
+    target.parent.mkdir()
+    sandbox.own(target.parent)
+    for path in (volume, target):
+        path.mkdir() if handed_in == "folder" else path.write_text("handed in")
+        sandbox.own(path)
+    shared = ["--workspace", str(workspace)] if root == "/workspace" else ["--volume", f"{workspace}:/data:rw"]
+    used = sandbox.shell(f"ls -d {root}/a/b", *shared, "--volume", f"{volume}:{root}/a/b")
+    assert used["stdout"] == f"{root}/a/b\n", used
+    assert sandbox.shell(f"cd {root} && mv a z && ln -s {outside} a", *shared)["status"] == "ok"
+    outcome = sandbox.run("-l", "shell", *shared, "--volume", f"{volume}:{root}/a/b", "-c", "echo ran")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and f"{root}/a/b" in outcome.error, outcome
+    assert list(outside.iterdir()) == []
+
+
+def test_a_link_in_the_way_of_a_projects_file_is_not_followed(sandbox, workspace, outside, place):
+    shared = place / "shared"
+    shared.mkdir()
+    sandbox.own(shared)
+    project = place / "project"
+    (project / "sub/l").mkdir(parents=True)
+    (project / "main.py").write_text("print('ran')\n")
+    (project / "sub/l/evil").write_text("evil\n")
+    flags = ["--workspace", str(workspace), "--volume", f"{shared}:/code/sub:rw"]
+    assert sandbox.python(f"import os; os.symlink('{outside}', '/code/sub/l')", *flags)["status"] == "ok"
+    outcome = sandbox.run("--file", str(project), "--entry", "main.py", *flags)
+    assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
+    assert list(outside.iterdir()) == []
+
+
+def test_a_volume_can_lie_behind_a_link_of_the_systems(sandbox, place):
+    """/bin leads to usr/bin on most machines: within the container's own root."""
+    volume = sandbox.make_file(place / "hello", "#!/bin/sh\necho hello\n", mode=0o755)
+    assert sandbox.shell("/bin/true", "--volume", f"{volume}:/bin/true")["stdout"] == "hello\n"
+
+
+def test_an_input_does_not_follow_a_link_out_of_the_workspace(sandbox, workspace, outside, place):
+    """Also where there is no root of the program's own: Landlock holds by then."""
+    given = sandbox.make_file(place / "given", "given")
+    (workspace / "conf").symlink_to(outside)
+    for backend in ("local", "container"):
+        outcome = sandbox.run("-l", "shell", "--backend", backend, "--workspace", str(workspace),
+                              "--input-file", f"{given}:conf/x", "-c", "echo ran")
+        assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
+        assert list(outside.iterdir()) == []
