@@ -148,6 +148,11 @@ static void add_to_whole(struct session *s, struct result *result)
         sum->cpu_system_us += result->run.usage.cpu_system_us;
         sum->io_read_bytes += result->run.usage.io_read_bytes;
         sum->io_write_bytes += result->run.usage.io_write_bytes;
+        sum->net_connections += result->run.usage.net_connections;
+        sum->net_rx_bytes += result->run.usage.net_rx_bytes;
+        sum->net_tx_bytes += result->run.usage.net_tx_bytes;
+        if (result->fuel.consumed > s->whole->fuel.consumed)
+                s->whole->fuel = result->fuel;
         if (result->run.usage.memory_peak > sum->memory_peak)
                 sum->memory_peak = result->run.usage.memory_peak;
         if (result->run.usage.processes_peak > sum->processes_peak)

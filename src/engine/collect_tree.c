@@ -97,7 +97,8 @@ static int take_tree(struct taker *taker, int from, int to, unsigned depth)
 
         if (!folder) {
                 fd_close(again);
-                return -1;
+                taker->missed = true; /* the program closed it */
+                return depth > 0 && errno == EACCES ? 0 : -1;
         }
         while (r == 0 && (entry = readdir(folder)) != NULL)
                 if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)

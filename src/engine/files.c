@@ -196,6 +196,13 @@ int files_open(int dirfd, const char *name)
         return fd_take(&fd);
 }
 
+ssize_t files_read_link(int dirfd, const char *path, char *buffer, size_t size)
+{
+        AUTO_CLOSE int fd = sys_openat2(dirfd, path, O_PATH | O_NOFOLLOW, beneath);
+
+        return fd < 0 ? -1 : readlinkat(fd, "", buffer, size);
+}
+
 int files_open_folder(int dirfd, const char *path)
 {
         return sys_openat2(dirfd, path, O_RDONLY | O_DIRECTORY, beneath);

@@ -37,5 +37,7 @@ int files_compare(const struct file_list *before, const struct file_list *after,
 int files_open(int dirfd, const char *path);
 /* The same for a folder. */
 int files_open_folder(int dirfd, const char *path);
+/* Where a link beneath a directory leads: its length, not terminated; or -1. */
+ssize_t files_read_link(int dirfd, const char *path, char *buffer, size_t size);
 
 #endif

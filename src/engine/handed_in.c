@@ -125,9 +125,14 @@ int handed_in_resolve(const char *what, const char *path, bool directory, char *
         r = refuse_machine(what, shown, real, err);
         if (r < 0)
                 return r;
-        if (!S_ISDIR(st.st_mode) && (directory || !S_ISREG(st.st_mode)))
-                return error_set(err, SBX_EINVAL, "%s '%s' is not a directory%s", what, shown,
-                                 directory ? "" : " or a regular file");
+        if (!S_ISDIR(st.st_mode) && (directory || !S_ISREG(st.st_mode))) {
+                r = error_set(err, SBX_EINVAL, "%s '%s' is not a directory%s", what, shown,
+                              directory ? "" : " or a regular file");
+                error_hint(err, "%s",
+                           directory ? "a single file is handed in with --input-file"
+                                     : "data that comes in a stream goes to --stdin");
+                return r;
+        }
         *ret_path = TAKE(real);
         return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,13 +108,26 @@ static bool holds(int fd, const struct bundle *bundle, const struct bundle_file 
         return true;
 }
 
+static bool leads_there(int workspace_fd, const struct bundle *bundle,
+                        const struct bundle_file *file)
+{
+        char target[PATH_MAX], given[PATH_MAX];
+
+        return file->length <= sizeof(given) &&
+               files_read_link(workspace_fd, file->path, target, sizeof(target)) ==
+                       (ssize_t)file->length &&
+               pread(bundle->fd, given, file->length, (off_t)file->offset) ==
+                       (ssize_t)file->length &&
+               memcmp(target, given, file->length) == 0;
+}
+
 static bool is_unchanged(int workspace_fd, const struct bundle *bundle,
                          const struct bundle_file *file, const struct file_entry *now)
 {
         AUTO_CLOSE int fd = -1;
 
         if (S_ISLNK(file->mode))
-                return now->size == (off_t)file->length;
+                return leads_there(workspace_fd, bundle, file);
         if (now->size != (off_t)file->length)
                 return false;
         fd = files_open(workspace_fd, file->path);

@@ -29,12 +29,31 @@ uint32_t limits_pinned_cpus(const struct passage *passage, const struct limits *
         return (uint32_t)((limits->cpus_milli + 999) / 1000);
 }
 
+/* Whether more processes are allowed than can be summed up. */
+static bool are_too_many(const struct passage *passage, const struct limits *limits)
+{
+        return (!has_controller(passage, CGROUP_PIDS) || !has_controller(passage, CGROUP_MEMORY)) &&
+               limits->processes > MONITOR_PROCESSES_MAX;
+}
+
 int limits_check(const struct passage *passage, const struct limits *limits, struct error *err)
 {
         int r;
 
-        if (passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT ||
-            limits_pinned_cpus(passage, limits) == 0 || limits->cpus_milli % 1000 == 0)
+        if (passage->policy.enforcement == ENFORCEMENT_BEST_EFFORT)
+                return 0;
+        if (are_too_many(passage, limits)) {
+                r = error_set(err, SBX_EREFUSED,
+                              "cannot watch over %llu processes without a control group: %s",
+                              (unsigned long long)limits->processes, passage->engine->site.reason);
+                error_hint(err,
+                           "allow %d at the most, delegate a control group "
+                           "('systemd-run --user --scope -p Delegate=yes sandbox ...'), or run as "
+                           "root",
+                           MONITOR_PROCESSES_MAX);
+                return r;
+        }
+        if (limits_pinned_cpus(passage, limits) == 0 || limits->cpus_milli % 1000 == 0)
                 return 0;
         r = error_set(err, SBX_EREFUSED,
                       "cannot hold a share of %llu.%03llu CPUs without a control group: %s",
@@ -155,6 +174,21 @@ static void describe_open_files(struct passage *passage, const struct run *run,
                                       (unsigned long long)own.rlim_max);
 }
 
+static void describe_too_many(struct result *result, const struct run *run)
+{
+        static const struct {
+                enum cgroup_controller controller;
+                enum protection protection;
+        } summed[] = { { CGROUP_MEMORY, PROTECTION_MEMORY },
+                       { CGROUP_PIDS, PROTECTION_PROCESSES } };
+
+        for (size_t i = 0; i < ARRAY_SIZE(summed); i++)
+                if (run->group.dir_fds[summed[i].controller] < 0)
+                        result_set_protection(result, summed[i].protection, STATE_MISSING, NULL,
+                                              "no more than %d processes can be summed up",
+                                              MONITOR_PROCESSES_MAX);
+}
+
 void limits_describe(struct passage *passage, const struct run *run, const struct limits *limits)
 {
         const char *by = cgroup_version_name(run->group.version);
@@ -171,6 +205,8 @@ void limits_describe(struct passage *passage, const struct run *run, const struc
         describe_memory(result, run, limits, by);
         describe_processes(result, run, limits, by,
                            passage->engine->identity.uid_span > 0 || container);
+        if (are_too_many(passage, limits))
+                describe_too_many(result, run);
         describe_cpus(passage, run, limits, by);
         describe_open_files(passage, run, limits);
         if (container && passage->counted_count == 0)

@@ -174,7 +174,9 @@ static int explain(const struct passage *passage, const struct run *run,
         if (outcome->outcome == OUTCOME_REFUSED)
                 return error_set(err, SBX_ESYSTEM, "the helper ended before the program started");
         if (outcome->outcome == OUTCOME_INTERNAL_ERROR)
-                return error_set(err, SBX_ESYSTEM, "the sandbox was ended from outside");
+                return error_set(err, SBX_ESYSTEM, "%s",
+                                 outcome->broken_why ? outcome->broken_why
+                                                     : "the sandbox was ended from outside");
         return 0;
 }
 

@@ -213,12 +213,16 @@ int step_run_somewhere(struct passage *passage, const struct step_order *order, 
 
 static int open_counted(struct passage *passage, const char *path, struct error *err)
 {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
 
         if (fd < 0 && errno == ENOTDIR)
                 return 0; /* a single file: RLIMIT_FSIZE bounds it */
-        if (fd < 0)
-                return error_set_errno(err, "open '%s'", path);
+        if (fd < 0) {
+                r = error_set_errno(err, "open '%s'", path);
+                error_hint(err,
+                           "this user must be able to look into what the program may write to");
+                return r;
+        }
         passage->counted_fds[passage->counted_count++] = fd;
         return 0;
 }
@@ -236,15 +240,16 @@ static int open_writable(struct passage *passage, struct error *err)
                 return r;
         passage->counted_before = (struct monitor_space){ .file_bytes = policy->limits.disk_bytes };
         passage->disk_is_known = monitor_measure(passage->counted_fds, passage->counted_count,
-                                                 false, &passage->counted_before);
+                                                 false, &passage->counted_before) &&
+                                 !passage->counted_before.has_closed;
         if (passage->disk_is_known || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
                 return 0;
         r = error_set(
                 err, SBX_EREFUSED,
                 "cannot hold the disk limit: a writable directory holds too much, is too deep, "
                 "or is closed to this user");
-        error_hint(err,
-                   "hand in a smaller directory, or accept less with '--enforcement best-effort'");
+        error_hint(err, "hand in a smaller directory, open up with 'chmod -R u+rX' what is closed, "
+                        "or accept less with '--enforcement best-effort'");
         return r;
 }
 

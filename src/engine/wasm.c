@@ -343,7 +343,7 @@ int wasm_settle(struct passage *passage, struct error *err)
                 (void)error_set(err, SBX_ESYSTEM, "%s", report.text);
                 if (str_has_prefix(report.text, WASM_NOT_LOADED))
                         error_hint(err, "build it again, for this machine: make wasm");
-                return -1;
+                return SBX_ESYSTEM;
         }
         if (outcomes[report.end] == OUTCOME_OK)
                 return 0;

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -22,56 +23,80 @@ struct measure {
         bool incomplete; /* too deep, too many, or closed to us: what is there cannot be told */
 };
 
-/* Opens a directory by its bare name below another: a name that became a link is not followed. One
- * that the guest closed to us, who are its user, is opened up once the guest is dead; -2 while it
- * lives. */
-static int open_below(const struct measure *measure, int dirfd, const char *name, mode_t mode)
+/* Opens a directory that can be listed and searched. */
+static int open_tree(int dirfd, const char *name)
 {
         const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-        int fd = openat(dirfd, name, flags);
+        AUTO_CLOSE int fd = openat(dirfd, name, flags);
 
-        if (fd >= 0 || errno != EACCES)
-                return fd;
-        if (!measure->is_over)
-                return -2;
-        return fchmodat(dirfd, name, (mode & 07777) | 0700, 0) < 0 ? -1
-                                                                   : openat(dirfd, name, flags);
+        return fd < 0 ? -1 : openat(fd, ".", flags);
 }
 
-/* Bytes below a directory that a guest may be changing: no link followed, no other file system. */
-static void measure_tree(struct measure *measure, int dirfd, dev_t device, int depth)
+/* Opens a directory up that the guest, as whose user we run, has closed. By a descriptor: another
+ * guest may share the place, and put something else under the name. */
+static int open_up(int dirfd, const char *name)
 {
-        int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+        AUTO_CLOSE int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        char path[40];
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -1;
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        return chmod(path, (st.st_mode & 07777) | 0700);
+}
+
+/* By a bare name below another: a name that became a link is not followed. One that the guest
+ * closed to us is opened up once it is dead. */
+static int open_below(const struct measure *measure, int dirfd, const char *name)
+{
+        int fd = open_tree(dirfd, name);
+
+        if (fd >= 0 || errno != EACCES || !measure->is_over)
+                return fd;
+        return open_up(dirfd, name) < 0 ? -1 : open_tree(dirfd, name);
+}
+
+static void measure_tree(struct measure *measure, int fd, dev_t device, int depth);
+
+/* Goes on below. While it lives, a guest may close what it goes on writing to. */
+static void measure_below(struct measure *measure, int dirfd, const char *name, dev_t device,
+                          int depth)
+{
+        int fd = open_below(measure, dirfd, name);
+
+        if (fd >= 0)
+                measure_tree(measure, fd, device, depth);
+        else if (errno == EACCES && !measure->is_over)
+                measure->space->has_closed = true;
+        else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+                measure->incomplete = true;
+}
+
+/* Bytes below a directory that a guest may be changing: no link followed, no other file system.
+ * Takes the descriptor. */
+static void measure_tree(struct measure *measure, int fd, dev_t device, int depth)
+{
+        DIR *dir = depth > TREE_DEPTH_MAX ? NULL : fdopendir(fd);
         struct dirent *entry;
 
-        if (!dir || depth > TREE_DEPTH_MAX) {
+        if (!dir) {
                 measure->incomplete = true;
-                if (dir)
-                        (void)closedir(dir);
-                else
-                        fd_close(copy);
+                fd_close(fd);
                 return;
         }
         while (!measure->incomplete && (entry = readdir(dir))) {
-                AUTO_CLOSE int below = -1;
                 struct stat st;
 
                 if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-                    fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-                    st.st_dev != device)
+                    fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != device)
                         continue; /* removed meanwhile, or not of this disk */
                 measure->incomplete = ++measure->entries > TREE_ENTRIES_MAX;
                 measure->space->bytes += (uint64_t)st.st_blocks * 512;
                 measure->space->full_files +=
                         S_ISREG(st.st_mode) && (uint64_t)st.st_size == measure->space->file_bytes;
-                if (!S_ISDIR(st.st_mode))
-                        continue;
-                below = open_below(measure, dirfd, entry->d_name, st.st_mode);
-                if (below >= 0)
-                        measure_tree(measure, below, device, depth + 1);
-                else if (below == -1 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-                        measure->incomplete = true;
+                if (S_ISDIR(st.st_mode))
+                        measure_below(measure, fd, entry->d_name, device, depth + 1);
         }
         (void)closedir(dir);
 }
@@ -87,9 +112,9 @@ bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct moni
                         measure.incomplete = true;
                         break;
                 }
-                if (is_over && (st.st_mode & 0700) != 0700)
+                if (is_over && (st.st_mode & 0500) != 0500)
                         (void)fchmod(dir_fds[i], (st.st_mode & 07777) | 0700);
-                measure_tree(&measure, dir_fds[i], st.st_dev, 0);
+                measure_below(&measure, dir_fds[i], ".", st.st_dev, 0);
         }
         return !measure.incomplete;
 }
@@ -137,10 +162,10 @@ void disk_begin(struct watch *watch)
                                                             : watch->order->disk_before;
 }
 
-/* What removed files hold that still live. Where some of them cannot be measured, and not for a
- * moment only, all that the disk grew by counts: others may have written too, but who hides what he
- * writes cannot ask to be told apart from them. */
-static uint64_t removed_bytes(struct watch *watch, uint64_t *ret_grown)
+/* What removed files hold that still live. Where some of them, or a directory that was closed,
+ * cannot be measured, and not for a moment only, all that the disk grew by counts: others may have
+ * written too, but who hides what he writes cannot ask to be told apart from them. */
+static uint64_t removed_bytes(struct watch *watch, bool has_closed, uint64_t *ret_grown)
 {
         AUTO_FREE struct held *held = mem_alloc(sizeof(*held));
         uint64_t used;
@@ -154,7 +179,7 @@ static uint64_t removed_bytes(struct watch *watch, uint64_t *ret_grown)
         if (watch->order->counts_workspace && watch->run->workspace_fd >= 0)
                 held_count_on(held, watch->run->workspace_fd);
         processes_hold(watch, held);
-        watch->disk_unseen = held->has_unseen ? watch->disk_unseen + 1 : 0;
+        watch->disk_unseen = held->has_unseen || has_closed ? watch->disk_unseen + 1 : 0;
         if (watch->disk_unseen < MONITOR_UNSEEN_LOOKS)
                 return held->bytes;
         used = filesystems_used_now(watch);
@@ -178,7 +203,7 @@ bool disk_is_over(struct watch *watch)
                 complete &= monitor_measure(&watch->run->workspace_fd, 1, run_is_over(watch->run),
                                             &now);
         if (!run_is_over(watch->run))
-                now.bytes += removed_bytes(watch, &grown);
+                now.bytes += removed_bytes(watch, now.has_closed, &grown);
         /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */
         watch->disk_bytes = now.bytes > before->bytes ? now.bytes - before->bytes : 0;
         if (grown > watch->disk_bytes)

@@ -76,7 +76,7 @@ static bool counted_twice(int proc, long pid, const struct held *held, size_t *l
                           uint64_t *ret_bytes)
 {
         char path[32], line[LINE_MAX_BYTES];
-        bool is_counted = false, has_lines = *lines >= SMAPS_LINES_MAX;
+        bool is_counted = false, has_lines = false;
         uint64_t share = 0;
         int fd;
         FILE *smaps;
@@ -106,7 +106,7 @@ static bool counted_twice(int proc, long pid, const struct held *held, size_t *l
                 }
         }
         (void)fclose(smaps);
-        return has_lines;
+        return has_lines || *lines >= SMAPS_LINES_MAX;
 }
 
 struct memory memory_exact(int proc, const long *pids, size_t count, const struct held *held)

@@ -33,6 +33,14 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
         watch->killed = true;
 }
 
+/* Ends the run because the sandbox itself cannot go on. */
+static void give_up(struct watch *watch, const char *why)
+{
+        if (!watch->killed && !watch->run->has_exited && watch->verdict == OUTCOME_OK)
+                watch->step->broken_why = why;
+        watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+}
+
 static void hear_refusal(void *context, const char *what, const char *why)
 {
         const struct watch *watch = context;
@@ -67,7 +75,8 @@ static void begin_network(struct watch *watch)
         memcpy(guest.relay_fds, run->relay_fds, sizeof(guest.relay_fds));
         /* A program whose questions nobody hears would wait for ever. */
         if (agent_attach(watch->order->network, &guest) < 0)
-                watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+                give_up(watch,
+                        "the process that makes its connections did not take the program on");
         run_close_network(run);
 }
 
@@ -77,7 +86,7 @@ static void hear_network(struct watch *watch)
                 return;
         /* It died: the program's calls would wait for ever. */
         watch->network_is_gone = true;
-        watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+        give_up(watch, "the process that makes its connections ended");
 }
 
 static uint64_t usage_interval(const struct watch *watch)
@@ -122,7 +131,7 @@ static void hear_helper(struct watch *watch)
                 return;
         /* Gone, or not to be understood any more: then nothing else would ever be heard either. */
         if (r < 0)
-                watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+                give_up(watch, "the helper cannot be understood");
         run->is_gone = true;
 }
 
@@ -135,7 +144,8 @@ static void check_clock(struct watch *watch)
                 return;
         if (watch->ready_ns == 0) {
                 if (now >= watch->setup_end_ns)
-                        watch_end(watch, OUTCOME_INTERNAL_ERROR, false);
+                        give_up(watch, "the program was not started in time: this machine may have "
+                                       "too much to do");
                 return;
         }
         if (watch->kill_ns && now >= watch->kill_ns)
@@ -172,16 +182,16 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
 {
         uint64_t now = clock_now_ns(), due;
 
-        if (run_is_over(watch->run))
-                return NULL;
-        if (watch->ready_ns == 0)
+        if (run_is_over(watch->run) || watch->killed)
+                due = 0; /* only its end is waited for, or who takes its output */
+        else if (watch->ready_ns == 0)
                 due = watch->setup_end_ns;
         else
                 due = earliest(watch->kill_ns ? watch->kill_ns : watch->deadline_ns,
                                watch->sample_ns);
-        if (watch->killed)
-                return NULL; /* only its end is waited for */
         due = earliest(due, watch->wait_ns);
+        if (due == 0)
+                return NULL;
         due = due > now ? due - now : 0;
         *buffer = (struct timespec){ .tv_sec = (time_t)(due / 1000000000),
                                      .tv_nsec = (long)(due % 1000000000) };
@@ -223,7 +233,8 @@ static void fill_slots(const struct watch *watch, struct pollfd slots[SLOT_COUNT
                 slots[SLOT_INPUT].fd = input_waits ? watch->order->stdin_fd : run->streams[0];
                 slots[SLOT_INPUT].events = input_waits ? POLLIN : POLLOUT;
         }
-        if (!watch->killed)
+        /* Also of one that was ended: its output may wait for a reader. */
+        if (!watch->cancelled)
                 slots[SLOT_CANCEL] =
                         (struct pollfd){ .fd = watch->order->cancel_fd, .events = POLLIN };
         if (watch->ready_ns && !watch->killed)
@@ -400,6 +411,7 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
         watch.sums_processes = run->group.dir_fds[CGROUP_PIDS] < 0 && !order->is_elsewhere;
         watch.stdin_done = order->stdin_fd < 0 && order->stdin_length == 0;
         loop(&watch);
+        run->was_ended = watch.verdict != OUTCOME_OK;
         release_sigpipe(&before, was_pending);
         mem_free(watch.stdin_buffer);
         mem_free(watch.accounts);

@@ -56,11 +56,15 @@ struct monitor_listener {
         void *context;
 };
 
+/* Processes that can be summed up where no control group counts them. */
+enum { MONITOR_PROCESSES_MAX = 4000 };
+
 /* What is below directories. A file that was stopped by the limit of one file has that size. */
 struct monitor_space {
         uint64_t bytes;
         uint64_t file_bytes; /* given: the limit of one file */
         unsigned full_files; /* how many have reached it */
+        bool has_closed;     /* a directory that we may not look into: a guest can have closed it */
 };
 
 struct monitor_order {
@@ -105,8 +109,8 @@ struct monitor_order {
         uint64_t warn_at[MONITOR_LIMITS]; /* percent of the limit; 0: never */
 };
 
-/* Measures what is below directories; false where that cannot be told: too deep, too many, closed
- * to us. With `is_over`, no guest lives that could change them. Adds to what is there. */
+/* Measures what is below directories; false where that cannot be told: too deep, too many, or,
+ * with `is_over`, when our guest lives no longer, closed to us. Adds to what is there. */
 bool monitor_measure(const int *dir_fds, size_t count, bool is_over, struct monitor_space *space);
 
 /* Notes what the machine holds, right before the run is started: what comes after may be the

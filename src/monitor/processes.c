@@ -17,7 +17,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-enum { PIDS_MAX = 4096, EXACT_LOOKS = 3, TMPFS = 0x01021994 };
+enum { PIDS_MAX = MONITOR_PROCESSES_MAX + 96, EXACT_LOOKS = 3, TMPFS = 0x01021994 };
 
 /* What is known of one process from the last look: its own CPU time goes into the total when it is
  * gone, because a child that nobody waited for is in nobody's account. */

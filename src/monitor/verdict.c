@@ -17,8 +17,11 @@ static void fill_usage(struct watch *watch)
         struct usage *usage = &watch->step->usage;
         uint64_t peak = run->counted.processes_peak;
 
-        usage->startup_ns = watch->ready_ns - watch->order->started_ns;
-        usage->wall_ns = watch->ended_ns > watch->ready_ns ? watch->ended_ns - watch->ready_ns : 0;
+        /* One that was ended before its program was executed took no time. */
+        if (watch->ready_ns) {
+                usage->startup_ns = watch->ready_ns - watch->order->started_ns;
+                usage->wall_ns = watch_less(watch->ended_ns, watch->ready_ns);
+        }
         if (run->has_exited) {
                 uint64_t cpu_us = watch_less(run->exited.cpu_user_us + run->exited.cpu_system_us,
                                              run->ready.cpu_user_us + run->ready.cpu_system_us);

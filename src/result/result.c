@@ -111,6 +111,15 @@ void result_set_protection(struct result *result, enum protection id, enum prote
         end_at_character(protection->detail);
 }
 
+/* What a program can do in many ways leaves room for the limit that ends it. */
+static size_t violations_max(const char *kind)
+{
+        enum { ATTEMPTS_MAX = 16 };
+
+        return str_equal(kind, "network") || str_equal(kind, "analysis") ? ATTEMPTS_MAX
+                                                                         : RESULT_VIOLATIONS_MAX;
+}
+
 void result_add_violation(struct result *result, const char *kind, const char *what,
                           const char *why, uint64_t count)
 {
@@ -127,7 +136,7 @@ void result_add_violation(struct result *result, const char *kind, const char *w
                         return;
                 }
         }
-        if (result->violation_count < RESULT_VIOLATIONS_MAX)
+        if (result->violation_count < violations_max(kind))
                 result->violations[result->violation_count++] = added;
 }
 

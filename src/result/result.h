@@ -73,7 +73,8 @@ struct result_step {
         int signal;    /* 0: none */
         struct result_stream out, err;
         struct usage usage;
-        bool cached; /* it was not run: what it did before is told again */
+        bool cached;            /* it was not run: what it did before is told again */
+        const char *broken_why; /* static: why the sandbox ended it, where that is known; or NULL */
 };
 
 /* Instructions, where the backend counts them. */
@@ -100,7 +101,7 @@ struct result_case {
         struct usage usage;
 };
 
-enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 16, RESULT_FILES_MAX = 1000 };
+enum { RESULT_LIMITS_MAX = 16, RESULT_VIOLATIONS_MAX = 24, RESULT_FILES_MAX = 1000 };
 
 /* What static analysis came to, in short. */
 struct result_analysis {

@@ -138,6 +138,8 @@ class Outcome:
             result = self.json
         except ValueError:
             raise AssertionError(f"no JSON: {self!r}") from None
+        times = [result.get("execution_time"), result.get("cpu_time"), (result.get("metrics") or {}).get("startup_time")]
+        assert all(0 <= time < HARD_TIMEOUT for time in times if time is not None), f"no run took so long: {times}"
         result["_exit"] = self.exit_code
         result["_stderr"] = self.error
         return result

@@ -84,6 +84,14 @@ def test_links_of_a_project_stay_links_and_lead_nowhere(sandbox, project):
     assert result["stdout"] == "/etc/shadow\n" and result["status"] == "failed"
 
 
+@pytest.mark.parametrize("code, changes", [("pass", []), ("os.unlink('link'); os.symlink('evil', 'link')", ["link"]),
+                                           ("os.unlink('link'); open('link', 'w').write('good')", ["link"])])
+def test_a_link_of_a_project_that_leads_elsewhere_is_told(sandbox, project, code, changes):
+    (project / "link").symlink_to("good")
+    (project / "main.py").write_text(f"import os\n{code}\n")
+    assert run(sandbox, "--file", project, "--entry", "main.py")["files"]["modified"] == changes
+
+
 def test_fifos_and_sockets_of_a_project_are_left_out(sandbox, project):
     os.mkfifo(project / "fifo")
     (project / "main.py").write_text("import os\nprint(os.path.lexists('fifo'))\n")

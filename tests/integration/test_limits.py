@@ -346,3 +346,15 @@ def test_objects_of_system_v_count_or_are_few(sandbox, code):
     elif tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) >= (6, 3) or sandbox.is_root:
         first, *rest = map(int, result["stdout"].split())
         assert first <= 64 and all(held <= 2 << 20 for held in rest), result
+
+
+def test_more_processes_than_can_be_summed_up_are_refused(sandbox):
+    used = {one["name"]: one["by"] for one in sandbox.shell("true")["protections"]}
+    if used["processes"] != "monitor":
+        pytest.skip("a control group counts them")
+    outcome = sandbox.run("--processes", "5000", "-l", "shell", "-c", "echo ran")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and "allow 4000 at the most" in outcome.error, outcome
+    assert sandbox.shell("true", "--processes", "4000")["status"] == "ok"
+    result = sandbox.shell("true", "--processes", "5000", "--enforcement", "best-effort")
+    found = {one["name"]: one["state"] for one in result["protections"]}
+    assert (found["processes"], found["memory"]) == ("missing", "missing"), result

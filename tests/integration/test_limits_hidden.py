@@ -18,6 +18,7 @@ HEAD = """
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SIZE = 2 << 20, COUNT = 20 };
@@ -43,7 +44,7 @@ static void fill(int fd, size_t size)
                         exit(3);
 }
 
-static void send_away(int socket, int fd)
+static int try_to_send_away(int socket, int fd)
 {
         char byte = 'x', room[CMSG_SPACE(sizeof(int))] = { 0 };
         struct iovec part = { &byte, 1 };
@@ -56,8 +57,15 @@ static void send_away(int socket, int fd)
         head->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(head), &fd, sizeof(fd));
         if (sendmsg(socket, &message, 0) < 0)
-                exit(4);
+                return 0;
         close(fd);
+        return 1;
+}
+
+static void send_away(int socket, int fd)
+{
+        if (!try_to_send_away(socket, fd))
+                exit(4);
 }
 """
 
@@ -139,7 +147,27 @@ int main(int argc, char **argv)
 }
 """
 
-WAYS = {"mapped": MAPPED, "sent": SENT, "left-behind": LEFT_BEHIND, "unreadable": UNREADABLE}
+# Closes the folder that it writes to.
+CLOSED = HEAD + """
+int main(void)
+{
+        int fds[COUNT];
+
+        mkdir("/workspace/d", 0700);
+        for (int i = 0; i < COUNT; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "/workspace/d/%d", i);
+                fds[i] = open(name, O_RDWR | O_CREAT, 0600);
+        }
+        chmod("/workspace/d", 0);
+        for (int i = 0; i < COUNT; i++)
+                fill(fds[i], SIZE);
+        pause();
+}
+"""
+
+WAYS = {"closed": CLOSED, "mapped": MAPPED, "sent": SENT, "left-behind": LEFT_BEHIND, "unreadable": UNREADABLE}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -147,6 +175,42 @@ def test_removed_files_of_a_disk_count_however_they_are_held(sandbox, place, com
     program = compile_program(f"hide-disk-{way}", WAYS[way])
     result = sandbox.run_json("-l", "binary", "--workspace", str(place), "--disk", "5M", "-t", "20s", str(program))
     assert result["status"] == "disk_limit", (result["status"], result["stderr"])
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o100, 0o200, 0o400, 0o600])
+def test_a_folder_that_is_closed_is_nothing_too_large(sandbox, place, mode):
+    code = f"import os, time\nos.mkdir('d')\nopen('d/f', 'w').write('x')\nos.chmod('d', {mode})\ntime.sleep(0.3)\nprint('done')\n"
+    for _ in range(2):
+        result = sandbox.python(code, "--workspace", str(place), "--disk", "50M")
+        assert (result["status"], result["stdout"]) == ("ok", "done\n"), result
+        assert (place / "d/f").stat().st_size == 1
+        shutil.rmtree(place / "d")
+
+
+def test_the_workspace_itself_can_be_closed_for_a_while(sandbox, place):
+    code = "import os, time\nfd = os.open('.', os.O_RDONLY)\nos.fchmod(fd, 0)\ntime.sleep(0.3)\nos.fchmod(fd, 0o700)\nprint('done')\n"
+    result = sandbox.python(code, "--workspace", str(place), "--disk", "50M")
+    assert (result["status"], result["stdout"]) == ("ok", "done\n"), result
+
+
+def test_a_workspace_that_cannot_be_measured_is_refused(sandbox, place):
+    if sandbox.is_root:
+        pytest.skip("root looks into everything")
+    (place / "d").mkdir()
+    sandbox.own(place / "d")
+    (place / "d").chmod(0)
+    outcome = sandbox.run("--workspace", str(place), "-l", "shell", "-c", "echo ran")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and "is closed to this user" in outcome.error, outcome
+    assert "chmod -R u+rX" in outcome.error
+    (place / "d").chmod(0o700)
+
+
+def test_a_folder_that_may_not_be_written_keeps_its_mode(sandbox, place):
+    (place / "v").mkdir()
+    sandbox.own(place / "v")
+    (place / "v").chmod(0o555)
+    result = sandbox.shell("ls /data", "--volume", f"{place / 'v'}:/data:rw")
+    assert result["status"] == "ok" and (place / "v").stat().st_mode & 0o777 == 0o555, result
 
 
 def test_a_program_that_passes_descriptors_on_is_left_alone(sandbox, place):
@@ -275,3 +339,43 @@ def test_pages_of_a_file_that_is_only_read_are_not_the_programs_memory(sandbox, 
     sandbox.make_file(place / "given", b"x" * (100 << 20))
     result = sandbox.python(MAPS_A_FILE_OF_THE_HOST, "-m", "64", "--workspace", str(place))
     assert (result["status"], result["stdout"]) == ("ok", "done\n"), result["message"]
+
+
+# Has as many descriptors under way as an ordinary user may, in all sockets of all processes.
+CROWD = HEAD + """
+int main(void)
+{
+        int pair[2];
+
+        do {
+                if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair) < 0)
+                        break;
+                for (int i = 0; i < 8; i++) {
+                        int fd = dup(0);
+
+                        if (fd < 0 || !try_to_send_away(pair[0], fd))
+                                goto full;
+                }
+                close(pair[0]);
+        } while (1);
+full:
+        puts("full");
+        fflush(stdout);
+        pause();
+}
+"""
+
+
+def test_no_program_starts_without_those_who_watch_over_it(sandbox, compile_program):
+    """Another run has all descriptors under way that this user may have, so that what is needed to watch does not arrive."""
+    if sandbox.is_root:
+        pytest.skip("root may have any number")
+    crowd = sandbox.start("run", "-l", "binary", "-t", "120s", compile_program("crowd", CROWD))
+    try:
+        assert crowd.stdout.readline() == b"full\n"
+        result = sandbox.shell("echo ran; sleep 5")
+    finally:
+        crowd.kill()
+        crowd.communicate()
+    # Whoever comes through is watched; else nothing ran.
+    assert (result["status"], result["stdout"]) in (("ok", "ran\n"), ("internal_error", ""), ("refused", "")), result

@@ -974,3 +974,25 @@ for thread in threads: thread.join()
 """)
     assert result["status"] == "ok", result
     assert [(v["what"], v["count"]) for v in result["violations"]] == [(f"connect {GOOD}:80", 1000)]
+
+
+def test_many_attempts_do_not_hide_the_limit_that_ended_the_run(sandbox):
+    result = sandbox.run_json("-t", "500ms", "-l", "python", "-c", PRELUDE + """
+for i in range(40):
+    with socket.socket() as s: attempt(lambda: s.connect(("203.0.113.%d" % i, 80)))
+while True: pass
+""")
+    kinds = [v["kind"] for v in result["violations"]]
+    assert result["status"] == "timeout" and kinds.count("network") == 16 and "timeout" in kinds, result
+
+
+def test_cases_sum_what_went_over_the_network(world, sandbox, place):
+    cases = sandbox.make_file(place / "cases.yaml", "cases: [{stdin: a}, {stdin: b}, {stdin: c}]\n")
+    result = run(world, sandbox, f"""
+        s = socket.create_connection(("{GOOD}", 7))
+        s.sendall(b"x" * 1000); got = 0
+        while got < 1000: got += len(s.recv(4096))
+        time.sleep(0.2)
+        """, "--allow", GOOD, "--cases", cases)
+    metrics = result["metrics"]
+    assert (metrics["net_connections"], metrics["net_rx_bytes"], metrics["net_tx_bytes"]) == (3, 3000, 3000), result

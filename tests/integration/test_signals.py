@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from helpers import leftovers
+from helpers import leftovers, processes
 
 LONG = "echo started; trap '' TERM; (setsid sleep 60 &) ; sleep 60 & sleep 60"
 
@@ -129,3 +129,20 @@ def test_a_sweep_spares_runs_that_live(sandbox, no_leftovers):
     sandbox.shell("true")
     stdout, _ = alive.communicate(b"go\n", timeout=45)
     assert (alive.returncode, stdout) == (0, b"end\n")
+
+
+def test_a_signal_ends_a_run_whose_killed_programs_output_nobody_reads(sandbox, no_leftovers):
+    """The program is long dead by its time limit; what it wrote waits for a reader."""
+    process = sandbox.start("run", "-l", "shell", "-t", "300ms", "-c", "trap '' TERM; echo started; yes")
+    assert process.stdout.readline() == b"started\n"
+
+    def alive():
+        return [pid for pid in processes.below(process.pid) if processes.status(pid, "State")[:1] != ["Z"]]
+
+    try:
+        leftovers.wait_until(lambda: len(alive()) <= 1, 20, "the end of the program")  # The helper stays.
+        process.terminate()
+        assert process.wait(20) == 143
+    finally:
+        process.kill()
+        process.communicate()

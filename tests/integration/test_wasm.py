@@ -306,6 +306,8 @@ def test_broken_image_is_no_crash(sandbox, parts):
     outcome = sandbox.run(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(parts)})
     assert outcome.exit_code == 125 and outcome.error.count("the guest cannot be loaded") == 1
     assert "make wasm" in outcome.error.split("hint:")[1]
+    result = sandbox.run_json(*WASM, "-l", "python", "-c", "print(1)", env={"SANDBOX_WASM_PARTS": str(parts)})
+    assert (result["status"], result["_exit"]) == ("internal_error", 125), result
 
 
 def test_image_for_another_processor_is_made_again(sandbox):

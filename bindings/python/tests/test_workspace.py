@@ -23,6 +23,11 @@ def test_a_directory_of_ones_own_is_kept(tmp_path):
     assert (tmp_path / "ws/c").read_text() == "x"
 
 
+def test_a_folder_that_the_program_closed_is_no_failure(python):
+    result = python.execute("import os\nos.mkdir('shut')\nos.chmod('shut', 0o400)\nprint('done')")
+    assert (result.success, result.stdout) == (True, "done\n")
+
+
 def test_a_temporary_one_is_removed():
     with create_sandbox() as sandbox:
         sandbox.write_file("a", "x")

@@ -173,6 +173,19 @@ static void a_helper_that_speaks_nonsense_is_given_up(void **state)
         }
         assert_int_equal(watch(&bench), 0);
         assert_int_equal(bench.result->run.outcome, OUTCOME_INTERNAL_ERROR);
+        assert_has(bench.result->run.broken_why, "cannot be understood");
+        tear_down(&bench);
+}
+
+static void a_program_that_is_not_started_in_time_is_given_up(void **state)
+{
+        struct bench bench;
+
+        set_up(&bench);
+        bench.order.setup_ms = 1;
+        assert_int_equal(watch(&bench), 0);
+        assert_int_equal(bench.result->run.outcome, OUTCOME_INTERNAL_ERROR);
+        assert_has(bench.result->run.broken_why, "not started in time");
         tear_down(&bench);
 }
 
@@ -342,6 +355,21 @@ static void a_run_that_was_called_off_is_cancelled(void **state)
         tear_down(&bench);
 }
 
+static void a_run_that_was_called_off_before_its_program_began_took_no_time(void **state)
+{
+        struct bench bench;
+        int cancel = eventfd(1, EFD_CLOEXEC);
+
+        set_up(&bench);
+        bench.order.cancel_fd = cancel;
+        assert_int_equal(watch(&bench), 0);
+        assert_int_equal(bench.result->run.outcome, OUTCOME_CANCELLED);
+        assert_int_equal(bench.result->run.usage.startup_ns, 0);
+        assert_int_equal(bench.result->run.usage.wall_ns, 0);
+        close(cancel);
+        tear_down(&bench);
+}
+
 static void the_wall_clock_ends_what_does_not_end(void **state)
 {
         struct bench bench;
@@ -403,6 +431,7 @@ int main(void)
                 cmocka_unit_test(a_program_that_never_started_is_no_outcome_of_its_own),
                 cmocka_unit_test(a_helper_that_dies_silently_is_noticed),
                 cmocka_unit_test(a_helper_that_speaks_nonsense_is_given_up),
+                cmocka_unit_test(a_program_that_is_not_started_in_time_is_given_up),
                 cmocka_unit_test(output_is_kept_up_to_its_cap_and_counted_beyond),
                 cmocka_unit_test(exactly_the_cap_is_not_too_much),
                 cmocka_unit_test(output_is_passed_on_byte_for_byte),
@@ -411,6 +440,7 @@ int main(void)
                 cmocka_unit_test(more_input_than_fits_is_fed_as_it_is_taken),
                 cmocka_unit_test(input_that_nobody_reads_is_no_failure),
                 cmocka_unit_test(a_run_that_was_called_off_is_cancelled),
+                cmocka_unit_test(a_run_that_was_called_off_before_its_program_began_took_no_time),
                 cmocka_unit_test(the_wall_clock_ends_what_does_not_end),
                 cmocka_unit_test(too_much_output_can_end_the_run),
                 cmocka_unit_test(output_there_is_no_memory_for_is_an_error),
