@@ -53,8 +53,12 @@ int api_languages_add(struct languages *set, const char *folder, struct error *e
         struct dirent **entries = NULL;
         int count, r = 0;
 
-        if (dir < 0)
-                return error_set_errno(err, "open languages folder '%s'", folder);
+        if (dir < 0) {
+                r = error_set_errno(err, "open languages folder '%s'", folder);
+                error_hint(err,
+                           "name a folder of language files (NAME.yaml) that this user can read");
+                return r;
+        }
         count = scandir(folder, &entries, is_language_file, by_name);
         if (count < 0)
                 return error_set_errno(err, "read languages folder '%s'", folder);

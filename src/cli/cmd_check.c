@@ -21,7 +21,7 @@ static const struct option check_options[] = {
           run_apply_entry },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
         OPTION_HEADING("Rules"),
-        { "policy", 0, "FILE", false, false,
+        { "policy", 0, "NAME|FILE", false, false,
           "policy whose lists count as well; else SANDBOX_POLICY" },
         { "rules", 0, "DIR", true, false, "a folder of further rules", run_apply_rules },
         { "fail-on", 0, "LEVEL", false, false,

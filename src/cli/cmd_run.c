@@ -238,8 +238,8 @@ const struct command cmd_run = {
         .synopsis = "[options] [FILE | -] [-- ARGS...]",
         .uses_groups = true,
         .options = run_options,
-        .notes =
-                "Exit code: the program's own; 124 time limit; 125 the sandbox did not run it; 126 "
-                "blocked by\nthe policy; 128 + N died of signal N (137: also the memory limit).\n",
+        .notes = "Exit code: the program's own; 124 time limit or fuel used up; 125 the sandbox "
+                 "did not run it; 126 "
+                 "blocked by\nthe policy; 128 + N died of signal N (137: also the memory limit).\n",
         .run = run_main,
 };

@@ -104,18 +104,23 @@ static int run_command(const struct cli *cli, const struct command *command, int
         AUTO_OPTIONS struct options options = { 0 };
         int r = options_parse(&options, command->options, argc, argv, err);
 
-        if (r < 0)
-                return r;
-        if (options_given(&options, "help"))
+        if (r == 0 && options_given(&options, "help"))
                 return print_command_help(cli, command, err);
-        if (command->uses_groups)
+        if (r == 0 && command->uses_groups)
                 scope_enter(command->name, argc, argv);
-        return command->run(cli, &options, err);
+        if (r == 0)
+                r = command->run(cli, &options, err);
+        if (r < 0)
+                options_hint(command->options, command->name, err);
+        return r;
 }
 
 static int refuse_unavailable(const char *name, struct error *err)
 {
-        return error_set(err, SBX_EUNAVAILABLE, "%s: not available in this build", name);
+        int r = error_set(err, SBX_EUNAVAILABLE, "%s: not available in this build", name);
+
+        error_hint(err, "'sandbox --help' lists the commands that are");
+        return r;
 }
 
 static int help_main(const struct cli *cli, int argc, char **argv, struct error *err)

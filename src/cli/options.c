@@ -200,12 +200,38 @@ int options_apply(const struct options *options, void *target, struct error *err
 
                 if (r < 0) {
                         error_prefix(err, "option '--%s'", use->option->name);
-                        if (err && !err->hint[0])
-                                error_hint(err, "'--%s %s': %s", use->option->name,
-                                           use->option->argument ? use->option->argument : "",
-                                           use->option->help);
                         return r;
                 }
         }
         return 0;
+}
+
+/* The option whose name a message begins with. */
+static const struct option *find_blamed(const struct option *table, const char *message)
+{
+        static const char begin[] = "option '--";
+        const char *name = message + strlen(begin);
+
+        if (!str_has_prefix(message, begin))
+                return NULL;
+        for (; table->help; table++) {
+                size_t length = table->name ? strlen(table->name) : 0;
+
+                if (length > 0 && strncmp(name, table->name, length) == 0 && name[length] == '\'')
+                        return table;
+        }
+        return NULL;
+}
+
+void options_hint(const struct option *table, const char *command, struct error *err)
+{
+        const struct option *option = find_blamed(table, err->message);
+
+        if (err->hint[0])
+                return;
+        if (option)
+                error_hint(err, "'--%s%s%s': %s", option->name, option->argument ? " " : "",
+                           option->argument ? option->argument : "", option->help);
+        else if (err->code == SBX_EINVAL)
+                error_hint(err, "'sandbox %s --help' says how it is used", command);
 }

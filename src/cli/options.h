@@ -72,6 +72,9 @@ bool options_given(const struct options *options, const char *name);
 const char *options_value(const struct options *options, const char *name); /* NULL: not given */
 /* Calls the `apply` of every use that has one, in order. */
 int options_apply(const struct options *options, void *target, struct error *err);
+/* Gives an error of the user's that has no remedy the help of the option that it names, or says
+ * where help is had. */
+void options_hint(const struct option *table, const char *command, struct error *err);
 /* The aligned lines of the help. */
 void options_help(const struct option *table, struct strbuf *out);
 

@@ -84,13 +84,7 @@ int setup_policy_load(sbx_policy *policy, const char *word, struct error *err)
         int r = sbx_policy_is_profile(word) ? sbx_policy_load_profile(policy, word, &failure)
                                             : sbx_policy_load_file(policy, word, &failure);
 
-        if (r == 0)
-                return 0;
-        r = report_take(err, failure);
-        if (!err->hint[0] && !sbx_policy_is_profile(word) && !strchr(word, '/') &&
-            access(word, F_OK) < 0)
-                error_hint(err, "'sandbox policy list' names the policies that need no file");
-        return r;
+        return r == 0 ? 0 : report_take(err, failure);
 }
 
 static int add_policies(const struct options *options, sbx_policy *policy, struct error *err)

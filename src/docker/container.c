@@ -1,4 +1,5 @@
 #include "docker/container.h"
+#include "docker/images.h"
 #include "docker/inside.h"
 #include "docker/pack.h"
 #include "base/fd.h"
@@ -146,9 +147,13 @@ static int missing_image(const struct docker_order *order, struct error *err)
         (void)snprintf(image, sizeof(image), "%s", order->image);
         (void)snprintf(language, sizeof(language), "%s", order->language);
         r = error_set(err, SBX_EUNAVAILABLE, "there is no image '%s'", image);
-        error_hint(err,
-                   "build it with 'sandbox images build %s', or name another one with DOCKER_IMAGE",
-                   language);
+        if (images_know(language))
+                error_hint(err,
+                           "build it with 'sandbox images build %s', or name another one with "
+                           "DOCKER_IMAGE",
+                           language);
+        else
+                error_hint(err, "name one that has %s with DOCKER_IMAGE", language);
         return r;
 }
 

@@ -82,7 +82,7 @@ static int hash_sources(const struct images *images, const char *language, char 
         return 0;
 }
 
-static bool is_known(const char *language)
+bool images_know(const char *language)
 {
         for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
                 if (str_has_prefix(sources[i], prefix) &&
@@ -178,7 +178,7 @@ static int build(struct images *images, const char *language, struct error *err)
         char hash[13];
         int r = 0;
 
-        if (!is_known(language)) {
+        if (!images_know(language)) {
                 r = error_set(err, SBX_ELANGUAGE, "there is no image for '%.40s'", language);
                 error_hint(err, "python, javascript, shell, go, rust, java or c");
                 return r;

@@ -282,6 +282,8 @@ int entry_find(const struct archive *archive, const char *id, char **ret_line, s
         else if (r == 0 && found.count > 1)
                 r = error_set(err, SBX_EINVAL, "history: more than one run begins with '%s'",
                               shown);
+        if (r == SBX_EINVAL)
+                error_hint(err, "'sandbox history' lists the runs with their ids");
         if (r < 0)
                 mem_free(found.line);
         else

@@ -140,6 +140,7 @@ int main(int argc, char **argv)
         AUTO_OPTIONS struct options options = { 0 };
         const char *command = argc > 1 ? argv[1] : "history";
         bool is_top = strcmp(command, "top") == 0;
+        const struct option *known = is_top ? top_options : history_options;
         struct cli cli = { { false } };
         struct error err = { 0 };
         int r;
@@ -147,13 +148,14 @@ int main(int argc, char **argv)
         /* A reader that has seen enough, such as head(1), is no mistake: end as other tools do.
          * What started us may have had the signal ignored. */
         (void)signal(SIGPIPE, SIG_DFL);
-        r = options_parse(&options, is_top ? top_options : history_options, argc > 2 ? argc - 2 : 0,
-                          argv + (argc > 2 ? 2 : argc), &err);
+        r = options_parse(&options, known, argc > 2 ? argc - 2 : 0, argv + (argc > 2 ? 2 : argc),
+                          &err);
         if (r == 0)
                 r = is_top ? top_main(&cli, &options, &err)
                            : history_main(&cli, argv[0], &options, &err);
         if (r >= 0)
                 return r;
+        options_hint(known, is_top ? "top" : "history", &err);
         report_error(&err);
         return EXIT_NOT_RUN;
 }

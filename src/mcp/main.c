@@ -128,10 +128,11 @@ static int read_options(struct server *server, const struct options *options,
         server->read_only = options_given(options, "read-only");
         server->no_packages = options_given(options, "no-packages");
         if (sessions && read_number(sessions, MCP_SESSIONS_MAX, &server->max_sessions) < 0)
-                return error_set(err, SBX_EINVAL, "--max-sessions: '%s' is no number from 1 to %d",
+                return error_set(err, SBX_EINVAL,
+                                 "option '--max-sessions': '%s' is no number from 1 to %d",
                                  sessions, MCP_SESSIONS_MAX);
         if (idle && units_parse_duration(idle, &server->idle_ms, err) < 0) {
-                error_prefix(err, "--idle-timeout");
+                error_prefix(err, "option '--idle-timeout'");
                 return err->code;
         }
         for (size_t i = 0; r == 0 && i < options->use_count; i++)
@@ -277,6 +278,7 @@ int main(int argc, char **argv)
                 r = mcp_main(argv[0], &options, &err);
         if (r >= 0)
                 return r;
+        options_hint(mcp_options, "mcp", &err);
         report_error(&err);
         return EXIT_NOT_RUN;
 }

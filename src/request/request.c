@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { FILE_NAME_MAX = 4095 }; /* a path: the kernel's own maximum */
@@ -175,8 +176,11 @@ int request_set_code_fd(struct request *req, int fd, struct error *err)
         if (r < 0)
                 return r;
         n = pread(copy, peek, sizeof(peek), 0);
-        if (n < 0)
-                return error_set_errno(err, "read the code");
+        if (n < 0) {
+                r = error_set_errno(err, "read the code");
+                error_hint(err, "give the code with --code, or in a file that can be read");
+                return r;
+        }
         r = replace_bytes(&req->code, &req->code_length, peek, (size_t)n, err);
         if (r < 0)
                 return r;
@@ -201,6 +205,17 @@ int request_set_name(struct request *req, const char *name, struct error *err)
         return r < 0 ? r : replace_text(&req->name, name, err);
 }
 
+static int refuse_arguments(const char *format, int most, struct error *err)
+{
+        char message[80];
+        int r;
+
+        (void)snprintf(message, sizeof(message), format, most >> 10);
+        r = error_set(err, SBX_ETOOBIG, "%s", message);
+        error_hint(err, "hand data in with --stdin, --input-file or --volume");
+        return r;
+}
+
 int request_add_argument(struct request *req, const char *argument, struct error *err)
 {
         size_t length = strnlen(argument, REQUEST_STRING_MAX);
@@ -209,11 +224,11 @@ int request_add_argument(struct request *req, const char *argument, struct error
         size_t sum = req->argument_bytes + length + 1 + sizeof(char *);
 
         if (length >= REQUEST_STRING_MAX)
-                return error_set(err, SBX_ETOOBIG, "an argument is larger than %d KiB",
-                                 REQUEST_STRING_MAX >> 10);
+                return refuse_arguments("an argument is larger than %d KiB", REQUEST_STRING_MAX,
+                                        err);
         if (sum > REQUEST_STRINGS_MAX)
-                return error_set(err, SBX_ETOOBIG, "the arguments are larger than %d KiB together",
-                                 REQUEST_STRINGS_MAX >> 10);
+                return refuse_arguments("the arguments are larger than %d KiB together",
+                                        REQUEST_STRINGS_MAX, err);
         if (strlist_add(&req->arguments, argument) < 0)
                 return error_set_nomem(err);
         req->argument_bytes = sum;
