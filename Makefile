@@ -83,7 +83,7 @@ soak-once: test-tools ## some hundred runs each of interpreters that wait for on
 
 bench: all ## the overhead on this machine, beside other sandboxes
 	@tools/bootstrap bench || true
-	@build/src/cli/sandbox bench
+	@build/src/cli/sandbox bench --compare
 
 bench-check: all ## fails where a ratio is more than 30 % worse than in bench/baseline.json
 	@build/src/cli/sandbox bench --check bench/baseline.json

@@ -35,9 +35,9 @@ _sandbox_value() {
         case $1 in
         -l | --lang) _sandbox_languages ;;
         --template) _sandbox_templates ;;
-        -f | --file | --deps | --stdin | --input-file | --socket | --cases | --log) _sandbox_files ;;
+        -f | --file | --deps | --stdin | --input-file | --socket | --cases | --log | --raw) _sandbox_files ;;
         --policy) _sandbox_policies ;;
-        --languages | --workspace | --collect-to | --rules) _sandbox_folders ;;
+        --languages | --workspace | --workspace-root | --collect-to | --rules) _sandbox_folders ;;
         -o | --output)
                 case ${COMP_WORDS[1]} in
                 history) _sandbox_words "table json jsonl csv" ;;
@@ -47,15 +47,31 @@ _sandbox_value() {
                 ;;
         --fail-on) _sandbox_words "low medium high critical none" ;;
         --status) _sandbox_words "error ok failed signaled timeout cpu_limit memory_limit process_limit disk_limit output_limit
-                compile_error blocked refused cancelled internal_error" ;;
+                fuel_exhausted compile_error blocked refused cancelled internal_error" ;;
         --network) _sandbox_words "none localhost dns allowlist host" ;;
-        --backend | --fallback) _sandbox_words "auto container local docker wasm" ;;
+        --backend) _sandbox_words "auto container local docker wasm" ;;
+        --fallback) _sandbox_words "none container local docker wasm" ;;
         --enforcement) _sandbox_words "strict best-effort" ;;
-        --check) _sandbox_words "off warn block" ;;
-        --only) _sandbox_words "bare sandbox library bwrap isolate crun runc firejail python-bare python python-library stream" ;;
+        --check)
+                case ${COMP_WORDS[1]} in
+                bench) _sandbox_files ;;
+                *) _sandbox_words "off warn block" ;;
+                esac
+                ;;
+        --only) _sandbox_words "stream rate burst memory network bare sandbox library bwrap isolate nsjail crun runc firejail podman
+                docker docker-backend docker-warm go-judge python-bare python python-keeper python-library python-warm python-bwrap python-isolate python-nsjail python-crun python-runc python-firejail
+                python-podman python-docker pandas-bare pandas-warm node-bare node-warm java-bare java-warm typescript-bare typescript-warm wasm-python wasm-python-warm wasm-javascript-warm loop-bare wasm-loop" ;;
+        --svg)
+                [[ ${COMP_WORDS[1]} == bench ]] || return 1
+                _sandbox_files
+                ;;
+        --text)
+                [[ ${COMP_WORDS[1]} == history ]] || return 1
+                COMPREPLY=()
+                ;;
         -c | --code | --entry | --registry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
-                --output-limit | --fuel | --allow | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | --idle | --slots | \
-                --since | --until | --user | -n | --limit | --older-than | --max-size | --interval)
+                --output-limit | --fuel | --allow | --deny | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | --idle | --slots | \
+                --since | --until | --user | -n | --limit | --older-than | --max-size | --interval | --base | --max-sessions | --idle-timeout)
                 COMPREPLY=() ;;
         *) return 1 ;;
         esac

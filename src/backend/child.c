@@ -1,5 +1,5 @@
 /*
- * The one place where this library starts a process.
+ * The one place where this library starts the helper of a run.
  *
  * Theory of operation. The caller may have threads and much memory. So the child shares the memory
  * (CLONE_VM), on a stack of its own, and does two things only: puts the socket in place and

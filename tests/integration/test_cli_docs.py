@@ -100,3 +100,35 @@ def test_the_bash_completion_is_valid_and_completes_an_option():
               "_sandbox; echo ${COMPREPLY[@]}")
     run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=10)
     assert (run.stdout.strip(), run.stderr) == ("--timeout", "")
+
+
+def takes_value(command):
+    """Every name of an option, and whether the help shows a value after it."""
+    text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True, timeout=10).stdout
+    found = {}
+    for line in text.splitlines():
+        if match := re.match(r"  +(?:(-[a-z]), )?(--[a-z-]+)( [^ ])?", line):
+            found |= {name: match.group(3) is not None for name in match.group(1, 2) if name}
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_bash_completion_knows_which_options_take_a_value(command):
+    options = takes_value(command)
+    assert set(options) == help_options(command)
+    script = (f"compopt() {{ :; }}; source {ROOT}/data/completions/sandbox.bash; cur=; COMP_WORDS=({PROGRAM} {command}); "
+              f"for name in {' '.join(options)}; do _sandbox_value $name && printf '%s\\n' $name; done; true")
+    run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert (set(run.stdout.split()), run.stderr) == ({name for name, takes in options.items() if takes}, "")
+
+
+@pytest.mark.parametrize("path, words", [("data/completions/sandbox.bash", r'--only\) _sandbox_words "(.*?)"'),
+                                         ("data/completions/_sandbox", r"--only\[.*?\]:rows:\((.*?)\)")])
+def test_the_completions_know_the_rows_of_the_bench(path, words):
+    refusal = subprocess.run([PROGRAM, "bench", "--only", "nothing"], capture_output=True, text=True, timeout=10)
+    rows = re.search(r"the rows are (\S+)", refusal.stderr).group(1).split(",")
+    assert re.search(words, (ROOT / path).read_text(), re.S).group(1).split() == rows
+
+
+def test_the_synopsis_of_the_man_page_has_every_command():
+    assert set(COMMANDS) <= set(re.findall(r"^\.B sandbox ([a-z]+)", man_section("SYNOPSIS"), re.M))

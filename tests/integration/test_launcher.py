@@ -173,3 +173,8 @@ def test_adds_less_than_two_milliseconds(built):
     # The best of three: what somebody else does on the machine is not the launcher's time.
     added = min(median_seconds(built / "sandbox-run") - median_seconds(program) for _ in range(3))
     assert added < MAX_ADDED_SECONDS
+
+
+def test_the_launchers_differ_in_the_name_of_the_program_alone():
+    first, second = ((REPOSITORY / name).read_text() for name in LAUNCHERS)
+    assert first.replace("src/cli/sandbox\n", "src/cli/sandbox-run\n") == second
