@@ -9,14 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The guest may have taken its own rights away: without them a directory can neither be read nor
- * moved. */
-static void open_up(int parent, const char *name)
+/* By a descriptor: something else may be put under the name meanwhile. */
+int tree_open_up(int parent, const char *name)
 {
+        AUTO_CLOSE int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        char path[40];
         struct stat st;
 
-        if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-                (void)fchmodat(parent, name, 0700, 0);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -1;
+        if ((st.st_mode & 0700) == 0700)
+                return 0;
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        return chmod(path, (st.st_mode & 07777) | 0700);
 }
 
 /* Moves a directory up into `top` under the next number that is free there. */
@@ -24,7 +29,7 @@ static bool hoist(int top, int dir, const char *entry, unsigned *number)
 {
         char name[32];
 
-        open_up(dir, entry);
+        (void)tree_open_up(dir, entry); /* else it stays */
         do
                 (void)snprintf(name, sizeof(name), ".sandbox-%u", (*number)++);
         while (renameat(dir, entry, top, name) < 0 && (errno == ENOTEMPTY || errno == EEXIST) &&
@@ -60,7 +65,7 @@ static bool empty_children(int top, unsigned *number)
         while ((name = entries_next(&entries))) {
                 AUTO_CLOSE int dir = -1;
 
-                open_up(top, name);
+                (void)tree_open_up(top, name); /* else it stays */
                 dir = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 if (dir >= 0)
                         (void)empty_directory(top, dir, number);

@@ -333,10 +333,12 @@ static void run_program(struct docker_run *run)
         }
         outcome_end(run, &end);
         run->daemon.is_over = NULL;
-        if (outcome_fetch(run, &end, &err) < 0)
+        if (outcome_fetch(run, &end, &err) < 0) {
+                err.code = SBX_ESYSTEM; /* it has run: no other backend is to run it again */
                 outcome_error(run, &err);
-        else
+        } else {
                 run->has_ended = !run->is_told;
+        }
 }
 
 /* With the connection the first process leaves, which is the last, and Docker removes what it was

@@ -5,6 +5,7 @@
 #include "plan/report.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { SWEEP_WAITS = 200, SWEEP_WAIT_MS = 10 };
 
 /* When a process started, as the kernel counts; 0: there is none. */
 static unsigned long long start_of(long pid)
@@ -61,12 +64,16 @@ static bool is_orphan(const json_t *labels)
 {
         const char *owner = json_string_value(json_object_get(labels, CONTAINER_LABEL_OWNER));
         const char *host = json_string_value(json_object_get(labels, CONTAINER_LABEL_HOST));
-        unsigned long long started;
+        unsigned long long started, now;
         char own[128];
         long pid;
 
-        return owner && host && strcmp(host, host_name(own)) == 0 &&
-               sscanf(owner, "%ld.%llu", &pid, &started) == 2 && start_of(pid) != started;
+        if (!owner || !host || strcmp(host, host_name(own)) != 0 ||
+            sscanf(owner, "%ld.%llu", &pid, &started) != 2)
+                return false;
+        /* One that cannot be looked at, as where /proc hides what is not ours, may live. */
+        now = start_of(pid);
+        return now ? now != started : kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
 static const char filter[] = "filters=%7B%22label%22%3A%5B%22" CONTAINER_LABEL_OWNER "%22%5D%7D";
@@ -165,8 +172,13 @@ void sweep_end(pid_t pid, bool at_once)
 {
         if (pid <= 0)
                 return;
-        if (at_once)
-                (void)kill(pid, SIGKILL);
+        /* What others left, and an engine cannot remove, is not this run's to wait for. */
+        for (int i = 0; !at_once && i < SWEEP_WAITS; i++) {
+                if (waitpid(pid, NULL, WNOHANG) != 0)
+                        return;
+                (void)poll(NULL, 0, SWEEP_WAIT_MS);
+        }
+        (void)kill(pid, SIGKILL);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
                 ;
 }

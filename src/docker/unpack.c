@@ -140,6 +140,10 @@ static int take_entry(struct archive *archive, struct archive_entry *entry, int 
                 return 0;
         }
         parent = open_parent(directory, name, &last);
+        if (parent < 0 && errno == ENAMETOOLONG) {
+                unpack->left_out++; /* deeper than is looked into */
+                return 0;
+        }
         if (parent < 0)
                 return error_set_errno(err, "keep what came back");
         length = strcspn(last, "/");

@@ -35,20 +35,20 @@ static bool is_privileged(void)
         return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & needed) == needed;
 }
 
-/* Of a range that is too small for ids of our own those that accounts seldom have: its upper half,
- * beyond 65535 where that leaves enough, else below those that systems hand out at the end. */
+/* Of a range that is too small for ids of our own those that accounts seldom have: of its upper
+ * half what lies below those that systems hand out at the end of 16 bits, or beyond, whichever is
+ * more. */
 static void take_upper(uint64_t start, uint64_t count, uint64_t *ret_start, uint64_t *ret_count)
 {
-        enum { BEYOND = 65536, HANDED_OUT = 61184 };
-        uint64_t end = start + count;
+        const uint64_t handed_out = 61184, beyond = 65536, end = start + count;
+        uint64_t below, above, from;
 
         start += count > 3 ? count / 2 : start == 0;
-        if (start < BEYOND && end > 2 * BEYOND)
-                start = BEYOND;
-        else if (start < HANDED_OUT && end > HANDED_OUT)
-                end = HANDED_OUT;
-        *ret_start = start;
-        *ret_count = end > start ? end - start : 0;
+        from = start > beyond ? start : beyond;
+        below = start < handed_out ? (end < handed_out ? end : handed_out) - start : 0;
+        above = end > from ? end - from : 0;
+        *ret_start = above > below ? from : start;
+        *ret_count = above > below ? above : below;
 }
 
 /* Chooses ids from those that this user namespace has, by its uid_map. */

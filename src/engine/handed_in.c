@@ -31,7 +31,7 @@ static bool is_machine_type(const char *type, size_t length)
         return false;
 }
 
-static bool is_at_or_below(const char *path, const char *folder)
+bool handed_in_is_within(const char *path, const char *folder)
 {
         size_t length = strlen(folder);
 
@@ -91,7 +91,8 @@ static int refuse_machine(const char *what, const char *shown, const char *real,
                 if (*next)
                         *next++ = '\0';
                 place = machine_place(line);
-                if (place && (is_at_or_below(real, place) || is_at_or_below(place, real))) {
+                if (place &&
+                    (handed_in_is_within(real, place) || handed_in_is_within(place, real))) {
                         r = error_set(err, SBX_EINVAL,
                                       "%s '%s': this part of the machine cannot be handed in", what,
                                       shown);
@@ -116,7 +117,7 @@ int handed_in_resolve(const char *what, const char *path, bool directory, char *
                            directory ? "a directory" : "a directory or a file");
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
-        if (str_equal(real, "/") || is_at_or_below(real, "/dev")) {
+        if (str_equal(real, "/") || handed_in_is_within(real, "/dev")) {
                 r = error_set(err, SBX_EINVAL,
                               "%s '%s': this part of the machine cannot be handed in", what, shown);
                 error_hint(err, "hand in a directory of data, such as one below /home or /tmp");

@@ -23,7 +23,7 @@ struct stock {
         struct park *park; /* owned, or NULL */
         unsigned park_users;
         bool park_is_silent; /* a run got no guest from it: it is to be ended */
-        bool wants_park; /* it is to be started */
+        bool wants_park;     /* it is to be started */
         bool is_building;
         unsigned failures; /* of nests, one after the other */
         uint64_t used_ns;  /* when a run last asked */

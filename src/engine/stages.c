@@ -91,20 +91,72 @@ static int open_workspace(struct passage *passage, struct error *err)
         return handed_in_resolve("workspace", path, true, &passage->workspace, err);
 }
 
+/* Refuses a path that goes through a link in a directory that programs can write to. */
+static int refuse_planted(const char *what, const char *given, const char *real, const char *folder,
+                          struct error *err)
+{
+        char shown[256], place[256];
+        int r;
+
+        if (!handed_in_follows_link(given, real, folder))
+                return 0;
+        r = error_set(err, SBX_EINVAL,
+                      "%s '%s' goes through a link in '%s', which programs can write to", what,
+                      str_printable(given, shown, sizeof(shown)),
+                      str_printable(folder, place, sizeof(place)));
+        error_hint(err, "name the place itself, or remove the link if a program made it");
+        return r;
+}
+
+/* What was named, by what it is: the workspace first, then the volumes. */
+static int refuse_links(const struct passage *passage, char *const *reals, struct error *err)
+{
+        const struct policy_values *policy = &passage->policy;
+        const char *workspace = passage->workspace;
+        int r = 0;
+
+        for (size_t i = 0; i < policy->mount_count && r == 0; i++) {
+                if (workspace)
+                        r = refuse_planted("volume", policy->mounts[i].source, reals[i], workspace,
+                                           err);
+                for (size_t j = 0; j < policy->mount_count && r == 0; j++)
+                        if (policy->mounts[j].writable)
+                                r = refuse_planted("volume", policy->mounts[i].source, reals[i],
+                                                   reals[j], err);
+                if (r == 0 && workspace && policy->mounts[i].writable)
+                        r = refuse_planted("workspace", asked_workspace(passage), workspace,
+                                           reals[i], err);
+        }
+        return r;
+}
+
+static int resolve_volumes(struct passage *passage, struct error *err)
+{
+        struct policy_values *policy = &passage->policy;
+        AUTO_FREE char **reals = mem_alloc((policy->mount_count + 1) * sizeof(*reals));
+        int r = reals ? 0 : error_set_nomem(err);
+
+        for (size_t i = 0; i < policy->mount_count && r == 0; i++)
+                r = handed_in_resolve("volume", policy->mounts[i].source, false, &reals[i], err);
+        if (r == 0)
+                r = refuse_links(passage, reals, err);
+        for (size_t i = 0; reals && i < policy->mount_count; i++) {
+                if (r == 0) {
+                        mem_free(policy->mounts[i].source);
+                        policy->mounts[i].source = reals[i];
+                } else {
+                        mem_free(reals[i]);
+                }
+        }
+        return r;
+}
+
 static int resolve_paths(struct passage *passage, struct error *err)
 {
         int r = open_workspace(passage, err);
 
-        for (size_t i = 0; i < passage->policy.mount_count && r == 0; i++) {
-                struct policy_mount *mount = &passage->policy.mounts[i];
-                char *real = NULL;
-
-                r = handed_in_resolve("volume", mount->source, false, &real, err);
-                if (r == 0) {
-                        mem_free(mount->source);
-                        mount->source = real;
-                }
-        }
+        if (r == 0 && passage->policy.mount_count > 0)
+                r = resolve_volumes(passage, err);
         if (r == 0 && passage->workspace) {
                 mem_free(passage->policy.workspace);
                 passage->policy.workspace = mem_strdup(passage->workspace);

@@ -3,6 +3,7 @@
 #include "engine/files.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "kernel/sys.h"
 #include "monitor/monitor.h"
 
 #include <errno.h>
@@ -213,7 +214,7 @@ int step_run_somewhere(struct passage *passage, const struct step_order *order, 
 
 static int open_counted(struct passage *passage, const char *path, struct error *err)
 {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
+        int fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, SYS_RESOLVE_NO_SYMLINKS), r;
 
         if (fd < 0 && errno == ENOTDIR)
                 return 0; /* a single file: RLIMIT_FSIZE bounds it */

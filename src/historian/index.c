@@ -197,9 +197,20 @@ static int take_segment(const struct archive *archive, sqlite3_stmt *put,
         return take_lines(put, data, length, &offset, place) ? 0 : index_fail(archive, err);
 }
 
-/* The rest of the file that is appended to. */
+/* Whether records are missing between those that are known and the first of these bytes. */
+static bool leaves_gap(const char *data, size_t length, const struct place *place)
+{
+        struct journal_line line;
+        size_t at = 0;
+
+        return journal_next(data, length, &at, &line) == JOURNAL_LINE &&
+               line.seq > place->walk.seq + 1;
+}
+
+/* The rest of the file that is appended to. 1 where it was begun anew since the segments were
+ * listed, and `may_list_again`. */
 static int take_live(const struct archive *archive, sqlite3_stmt *put, struct place *place,
-                     struct error *err)
+                     bool may_list_again, struct error *err)
 {
         AUTO_CLOSE int fd =
                 openat(archive->history.dir, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -221,14 +232,16 @@ static int take_live(const struct archive *archive, sqlite3_stmt *put, struct pl
         r = fd_read_all(fd, 2 * JOURNAL_SEGMENT_BYTES, "the journal", &data, &length, err);
         if (r < 0)
                 return r;
+        if (may_list_again && place->offset == 0 && leaves_gap(data, length, place))
+                return 1;
         if (!take_lines(put, data, length, &offset, place))
                 return index_fail(archive, err);
         place->offset += (int64_t)offset;
         return 0;
 }
 
-static int take_all(const struct archive *archive, sqlite3_stmt *put, struct place *place,
-                    struct error *err)
+static int take_listed(const struct archive *archive, sqlite3_stmt *put, struct place *place,
+                       bool may_list_again, struct error *err)
 {
         AUTO_FREE struct segment *segments = NULL;
         size_t count = 0;
@@ -240,7 +253,18 @@ static int take_all(const struct archive *archive, sqlite3_stmt *put, struct pla
                 if (!segments[i].is_live && !is_known)
                         r = take_segment(archive, put, &segments[i], place, err);
         }
-        return r < 0 ? r : take_live(archive, put, place, err);
+        return r < 0 ? r : take_live(archive, put, place, may_list_again, err);
+}
+
+static int take_all(const struct archive *archive, sqlite3_stmt *put, struct place *place,
+                    struct error *err)
+{
+        enum { TRIES = 5 };
+        int r = 1;
+
+        for (int i = 1; i <= TRIES && r == 1; i++)
+                r = take_listed(archive, put, place, i < TRIES, err);
+        return r;
 }
 
 /* The number of the last record of these bytes; 0: there is none. */

@@ -74,6 +74,8 @@ struct step {
 };
 
 /* report.c */
+/* 0, or -1 with errno where nobody hears it. */
+int report_try(struct init *init, enum report_kind kind, const int *fds, int fd_count);
 /* Ends the process where descriptors, or that the program starts, cannot be told: nobody could
  * watch over it then. */
 void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count);

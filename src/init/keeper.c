@@ -83,11 +83,14 @@ void keeper_end_all(const struct init *init)
 
         if (in_pid_namespace && getpid() != 1) {
                 /* The warden of a container: the namespace's death did it. What a nest had die with
-                 * it, and are ours then; so are the guests of an interpreter that was killed: who
-                 * waits for the end of their namespaces waits for us. */
-                while ((init->plan.nest || init->plan.park) &&
-                       (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
-                        ;
+                 * it, and are ours then; so are the guests of an interpreter that was killed, and
+                 * what it left: who waits for the end of their namespaces waits for us. */
+                while (init->plan.nest || init->plan.park) {
+                        if (init->plan.park)
+                                (void)kill_children(init);
+                        if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
+                                break;
+                }
                 return;
         }
         if (in_pid_namespace)

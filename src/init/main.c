@@ -151,6 +151,16 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
         return pid;
 }
 
+/* A local run has no pid namespace that dies with its keeper: it is told to clear up. */
+static void end_keeper(const struct init *init, pid_t pid, int pidfd)
+{
+        int signal = init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
+
+        /* Our child, not yet waited for: the number is still its own. */
+        if (sys_pidfd_send_signal(pidfd, signal) < 0)
+                (void)kill(pid, signal); /* dead already is as good */
+}
+
 /* Waits until the keeper has ended or the supervisor is gone, which ends the keeper. */
 static void watch(const struct init *init, pid_t keeper_pid, int keeper, int supervisor)
 {
@@ -159,16 +169,12 @@ static void watch(const struct init *init, pid_t keeper_pid, int keeper, int sup
                 { .fd = supervisor, .events = POLLIN },
                 { .fd = HELPER_SOCKET, .events = POLLRDHUP },
         };
-        /* A local run has no pid namespace that dies with its keeper: it is told to clear up. */
-        int signal = init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT;
 
         while (!(watched[0].revents & POLLIN)) {
                 if (poll(watched, 3, -1) < 0 && errno != EINTR)
                         break;
                 if (watched[1].revents || (watched[2].revents & (POLLRDHUP | POLLHUP | POLLERR))) {
-                        /* Our child, not yet waited for: the number is still its own. */
-                        if (sys_pidfd_send_signal(keeper, signal) < 0)
-                                (void)kill(keeper_pid, signal); /* dead already is as good */
+                        end_keeper(init, keeper_pid, keeper);
                         watched[1].fd = watched[2].fd = -1;
                         watched[1].revents = watched[2].revents = 0;
                 }
@@ -257,8 +263,12 @@ static void lose_priority(int host_proc)
                 (void)setpriority(PRIO_PROCESS, 0, 0);
         /* Nor that others are ended first where there is no memory left. */
         if (fd_read_file_at(host_proc, "self/oom_score_adj", text, sizeof(text)) > 0 &&
-            text[0] == '-')
+            text[0] == '-') {
+                /* It belongs to root while we are not dumpable. */
+                (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
                 (void)fd_write_file_at(host_proc, "self/oom_score_adj", "0");
+                (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        }
 }
 
 int main(int argc, char **argv)
@@ -304,7 +314,9 @@ int main(int argc, char **argv)
         for (int i = 0; i < init.file_fd_count; i++)
                 fd_close(init.file_fds[i]); /* the keeper's; a socket among them must end with it */
         init.report.keeper_pid = keeper;
-        report_send(&init, REPORT_STARTED, &keeper_fd, 1);
+        /* Nobody could end it by its descriptor: then it ends, and is cleared up after, now. */
+        if (report_try(&init, REPORT_STARTED, &keeper_fd, 1) < 0)
+                end_keeper(&init, keeper, keeper_fd);
         watch(&init, keeper, keeper_fd, supervisor_fd);
         (void)waitpid(keeper, &init.report.wait_status, __WALL);
         keeper_end_all(&init);

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "kernel/sys.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,9 +48,11 @@ static int make_namespace(const struct init *init, uint32_t owner, uint32_t grou
 
 static int make_map(const struct init *init, const char *source)
 {
+        AUTO_CLOSE int fd =
+                sys_openat2(AT_FDCWD, source, O_PATH | O_NOFOLLOW, SYS_RESOLVE_NO_SYMLINKS);
         struct stat st;
 
-        return lstat(source, &st) < 0 ? -1 : make_namespace(init, st.st_uid, st.st_gid);
+        return fd < 0 || fstat(fd, &st) < 0 ? -1 : make_namespace(init, st.st_uid, st.st_gid);
 }
 
 void owner_maps_make(struct init *init)

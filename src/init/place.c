@@ -88,6 +88,8 @@ int place_open(const struct init *init, const char *path, mode_t kind)
 {
         const char *name;
         AUTO_CLOSE int parent = place_open_parent(init, path, &name);
+        AUTO_CLOSE int place = -1;
+        struct stat st;
         int r;
 
         if (parent < 0)
@@ -95,5 +97,12 @@ int place_open(const struct init *init, const char *path, mode_t kind)
         r = S_ISDIR(kind) ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0);
         if (r < 0 && errno != EEXIST)
                 return -1;
-        return sys_openat2(parent, name, O_PATH | O_NOFOLLOW, beneath);
+        place = sys_openat2(parent, name, O_PATH | O_NOFOLLOW, beneath);
+        if (place < 0 || fstat(place, &st) < 0)
+                return -1;
+        if (S_ISLNK(st.st_mode) && !place_is_own(init, path)) {
+                errno = ELOOP;
+                return -1;
+        }
+        return fd_take(&place);
 }

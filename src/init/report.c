@@ -6,14 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count)
+int report_try(struct init *init, enum report_kind kind, const int *fds, int fd_count)
 {
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
         init->report.at_ns = clock_now_ns();
-        if (message_send(init->socket, &init->report, sizeof(init->report), fds, (size_t)fd_count) <
-                    0 &&
-            (fd_count > 0 || kind == REPORT_READY))
+        return message_send(init->socket, &init->report, sizeof(init->report), fds,
+                            (size_t)fd_count);
+}
+
+void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count)
+{
+        if (report_try(init, kind, fds, fd_count) < 0 && (fd_count > 0 || kind == REPORT_READY))
                 report_failure(init, STAGE_ORDER, errno);
         /* Else: a supervisor that is gone hears nothing; its death is seen elsewhere. */
 }

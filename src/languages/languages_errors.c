@@ -135,17 +135,18 @@ static const char *next_line(const char *at)
         return *at ? at + 1 : NULL;
 }
 
-/* The number that the nearest line before tells, or else the nearest one after. */
-static const char *find_line(const struct language *language, const char *output, const char *found)
+/* The number that the nearest line before tells, or else the nearest one after. `search` has the
+ * steps that are left for all such lines of an output, which is the program's to choose. */
+static const char *find_line(const struct language *language, const char *output, const char *found,
+                             struct match *search)
 {
-        struct match match = { .steps_left = STEPS_MAX };
         const char *line = NULL;
 
-        for (const char *at = output; at; at = next_line(at)) {
+        for (const char *at = output; at && search->steps_left > 0; at = next_line(at)) {
                 if (at >= found && line)
                         break;
-                if (at != found && match_any(language->error_lines, at, &match))
-                        line = match.line;
+                if (at != found && match_any(language->error_lines, at, search))
+                        line = search->line;
         }
         return line;
 }
@@ -202,14 +203,14 @@ static bool find_in(const struct language *language, const char *const *patterns
                     const char *output, bool needs_line, struct language_error *error)
 {
         for (; *patterns; patterns++) {
-                struct match match = { .steps_left = STEPS_MAX };
+                struct match match = { .steps_left = STEPS_MAX }, search = match;
 
-                for (const char *at = output; at; at = next_line(at)) {
+                for (const char *at = output; at && match.steps_left > 0; at = next_line(at)) {
                         match.line = NULL;
                         if (!match_here(*patterns, line_at(at), &match))
                                 continue;
                         if (!match.line && language->error_lines[0])
-                                match.line = find_line(language, output, at);
+                                match.line = find_line(language, output, at, &search);
                         if (!match.line && needs_line)
                                 continue;
                         take_sentence(match.text, error);

@@ -257,6 +257,12 @@ static bool wait_for_end(struct live *live)
         while (!live->over && !(live->streams[1].ended && live->streams[2].ended))
                 (void)pthread_cond_wait(&live->changed, &live->lock);
         over = !(live->streams[1].ended && live->streams[2].ended);
+        /* What could have been the beginning of a mark was none. */
+        for (int i = 1; i <= 2 && over; i++)
+                if (!live->streams[i].ended) {
+                        keep(live, i, live->streams[i].held, live->streams[i].held_length);
+                        live->streams[i].held_length = 0;
+                }
         live->nonce[0] = '\0';
         live->call = NULL;
         (void)pthread_mutex_unlock(&live->lock);

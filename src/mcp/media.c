@@ -164,10 +164,11 @@ void media_add_changes(struct call *call, const struct session *session,
         for (size_t i = 0; i < after.count; i++) {
                 const struct workspace_file *old = find(before, after.files[i].path);
 
-                if (!old || differs(old, &after.files[i]))
+                /* What a list has no room for may have been there before, or be there still. */
+                if (old ? differs(old, &after.files[i]) : !before->truncated)
                         add_change(call, session, &after.files[i], old, answer, &changes);
         }
-        for (size_t i = 0; i < before->count; i++)
+        for (size_t i = 0; i < before->count && !after.truncated; i++)
                 if (!find(&after, before->files[i].path))
                         (void)json_array_append_new(changes.deleted,
                                                     json_string(before->files[i].path));

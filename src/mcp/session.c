@@ -270,10 +270,16 @@ int session_write(const struct session *session, const char *path, const void *d
 {
         AUTO_WORKSPACE_LIST struct workspace_list list = { 0 };
         int r = workspace_list(session->folder, &list, err);
+        uint64_t replaced = 0;
 
         if (r < 0)
                 return r;
-        if (list.truncated || workspace_bytes(&list) + length > session->rules.disk_bytes)
+        if (list.truncated)
+                return error_set(err, SBX_ETOOBIG,
+                                 "the workspace holds more files than can be counted: remove some");
+        for (size_t i = 0; i < list.count; i++)
+                replaced += strcmp(list.files[i].path, path) == 0 ? list.files[i].size : 0;
+        if (workspace_bytes(&list) - replaced + length > session->rules.disk_bytes)
                 return error_set(err, SBX_ETOOBIG,
                                  "the workspace would hold more than it may: "
                                  "get_limits has the limit 'disk'");

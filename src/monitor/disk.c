@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -32,20 +32,6 @@ static int open_tree(int dirfd, const char *name)
         return fd < 0 ? -1 : openat(fd, ".", flags);
 }
 
-/* Opens a directory up that the guest, as whose user we run, has closed. By a descriptor: another
- * guest may share the place, and put something else under the name. */
-static int open_up(int dirfd, const char *name)
-{
-        AUTO_CLOSE int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        char path[40];
-        struct stat st;
-
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return -1;
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        return chmod(path, (st.st_mode & 07777) | 0700);
-}
-
 /* By a bare name below another: a name that became a link is not followed. One that the guest
  * closed to us is opened up once it is dead. */
 static int open_below(const struct measure *measure, int dirfd, const char *name)
@@ -54,7 +40,7 @@ static int open_below(const struct measure *measure, int dirfd, const char *name
 
         if (fd >= 0 || errno != EACCES || !measure->is_over)
                 return fd;
-        return open_up(dirfd, name) < 0 ? -1 : open_tree(dirfd, name);
+        return tree_open_up(dirfd, name) < 0 ? -1 : open_tree(dirfd, name);
 }
 
 static void measure_tree(struct measure *measure, int fd, dev_t device, int depth);

@@ -93,6 +93,28 @@ static int add_deps(const struct plan_input *input, struct plan_draft *draft)
         return 0;
 }
 
+/* One that lies within another comes after it, however they were named: else it would be hidden. */
+static void add_volumes(const struct policy_values *policy, struct plan_draft *draft)
+{
+        uint32_t first = draft->plan.mount_count;
+
+        for (size_t i = 0; i < policy->mount_count; i++) {
+                const struct policy_mount *mount = &policy->mounts[i];
+                uint32_t at = draft->plan.mount_count;
+
+                add_mount(draft, mount->writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
+                          mount->source, mount->target);
+                for (; at > first &&
+                       strlen(draft->mounts[at - 1].target) > strlen(draft->mounts[at].target);
+                     at--) {
+                        struct plan_mount longer = draft->mounts[at - 1];
+
+                        draft->mounts[at - 1] = draft->mounts[at];
+                        draft->mounts[at] = longer;
+                }
+        }
+}
+
 static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
 {
         const struct language *language = input->language;
@@ -127,10 +149,8 @@ static int add_mounts(const struct plan_input *input, struct plan_draft *draft)
         if (input->resolver)
                 add_mount(draft, PLAN_MOUNT_PLAIN, input->resolver, "/etc/resolv.conf");
         /* Volumes are for the program; the compiler sees none. */
-        for (size_t i = 0; !input->build && i < input->policy->mount_count; i++)
-                add_mount(draft,
-                          input->policy->mounts[i].writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
-                          input->policy->mounts[i].source, input->policy->mounts[i].target);
+        if (!input->build)
+                add_volumes(input->policy, draft);
         draft->plan.mounts = draft->mounts;
         return 0;
 }

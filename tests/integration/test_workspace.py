@@ -249,6 +249,57 @@ def test_a_link_in_the_way_of_a_volume_is_not_followed(sandbox, workspace, outsi
     assert list(outside.iterdir()) == []
 
 
+def test_a_link_at_the_place_of_a_volume_is_not_followed(sandbox, workspace, outside, place):
+    volume = place / "volume"
+    volume.mkdir()
+    sandbox.own(volume)
+    (workspace / "a").symlink_to(outside)
+    outcome = sandbox.run("-l", "shell", "--workspace", str(workspace), "--volume", f"{volume}:/workspace/a", "-c", "echo ran")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and "is not followed: remove it" in outcome.error, outcome
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["data", "data/deep", "./x/../data", "link/deep"])
+@pytest.mark.parametrize("root", ["workspace", "volume"])
+def test_a_volume_does_not_come_through_a_link_that_a_program_made(sandbox, workspace, outside, root, source):
+    """What lies in a workspace can be handed in once more; what a program put there leads to nothing else."""
+    (outside / "deep").mkdir()
+    beside = outside.parent / "data"  # where x/../data leads to from outside
+    beside.mkdir()
+    sandbox.own(beside)
+    shared = ["--workspace", str(workspace)] if root == "workspace" else ["--volume", f"{workspace}:/w:rw"]
+    for folder in ("data", "data/deep", "x", "link", "link/deep"):
+        (workspace / folder).mkdir()
+        sandbox.own(workspace / folder)
+    flags = [*shared, "--volume", f"{workspace}/{source}:/data:rw"]
+    assert sandbox.shell("touch /data/made", *flags)["status"] == "ok"
+    home = "/workspace" if root == "workspace" else "/w"
+    assert sandbox.shell(f"cd {home}; for i in data x link; do mv $i old-$i; ln -s {outside} $i; done", *shared)["status"] == "ok"
+    outcome = sandbox.run("-l", "shell", *flags, "-c", "echo ran; touch /data/planted")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and "goes through a link" in outcome.error, outcome
+    assert [path.name for path in outside.rglob("*")] == ["deep"] and list(beside.iterdir()) == []
+
+
+def test_links_of_the_callers_own_are_followed(sandbox, workspace, place):
+    (place / "link").symlink_to(workspace)
+    (workspace / "data").mkdir()
+    sandbox.own(workspace / "data")
+    result = sandbox.shell("touch /data/made", "--workspace", f"{place}/link", "--volume", f"{place}/link/data:/data:rw")
+    assert result["status"] == "ok" and (workspace / "data/made").exists(), result
+
+
+def test_volumes_within_others_are_mounted_in_any_order(sandbox, workspace, place):
+    for name in ("outer", "inner"):
+        (place / name).mkdir()
+        sandbox.own(place / name)
+        sandbox.make_file(place / name / "what", name)
+    (place / "outer/sub").mkdir()
+    sandbox.own(place / "outer/sub")
+    volumes = [["--volume", f"{place}/inner:/data/sub"], ["--volume", f"{place}/outer:/data"]]
+    for first, second in (volumes, volumes[::-1]):
+        assert sandbox.shell("cat /data/what /data/sub/what", *first, *second)["stdout"] == "outerinner"
+
+
 def test_a_link_in_the_way_of_a_projects_file_is_not_followed(sandbox, workspace, outside, place):
     shared = place / "shared"
     shared.mkdir()

@@ -129,6 +129,21 @@ static void a_line_made_to_fit_in_many_ways_ends(void **state)
         assert_false(find(&p, output.data, false, &error));
 }
 
+/* Each could have its line anywhere in the output, which has none: looking through all of it for
+ * each would take hours. */
+static void many_sentences_without_a_line_end(void **state)
+{
+        static const struct patterns p = { .syntax = { "SyntaxError: {text}" },
+                                           .lines = { "{*}, line {line}" } };
+        AUTO_STRBUF struct strbuf output = { 0 };
+        struct language_error error;
+
+        for (int i = 0; i < 70000; i++)
+                strbuf_adds(&output, "SyntaxError: x\n");
+        assert_false(output.failed);
+        assert_false(find(&p, output.data, false, &error));
+}
+
 static void patterns_that_are_none_are_refused(void **state)
 {
         assert_null(language_refuse_pattern("{*}:{line}: {text}", "{text}"));
@@ -151,6 +166,7 @@ int main(void)
                 cmocka_unit_test(an_earlier_pattern_wins_over_an_earlier_line),
                 cmocka_unit_test(a_sentence_is_bounded_and_clean),
                 cmocka_unit_test(a_line_made_to_fit_in_many_ways_ends),
+                cmocka_unit_test(many_sentences_without_a_line_end),
                 cmocka_unit_test(patterns_that_are_none_are_refused),
         };
 
