@@ -334,7 +334,9 @@ static void run_program(struct docker_run *run)
         outcome_end(run, &end);
         run->daemon.is_over = NULL;
         if (outcome_fetch(run, &end, &err) < 0) {
-                err.code = SBX_ESYSTEM; /* it has run: no other backend is to run it again */
+                /* It has run: no other backend is to run it again. */
+                if (err.code == SBX_EUNAVAILABLE || err.code == SBX_EREFUSED)
+                        err.code = SBX_ESYSTEM;
                 outcome_error(run, &err);
         } else {
                 run->has_ended = !run->is_told;

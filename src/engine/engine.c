@@ -45,8 +45,11 @@ static void take_upper(uint64_t start, uint64_t count, uint64_t *ret_start, uint
 
         start += count > 3 ? count / 2 : start == 0;
         from = start > beyond ? start : beyond;
-        below = start < handed_out ? (end < handed_out ? end : handed_out) - start : 0;
+        below = start < handed_out && start < end ? (end < handed_out ? end : handed_out) - start
+                                                  : 0;
         above = end > from ? end - from : 0;
+        if (above == 0 && below == 0)
+                below = end > start ? end - start : 0; /* there are no others */
         *ret_start = above > below ? from : start;
         *ret_count = above > below ? above : below;
 }

@@ -6,6 +6,7 @@
  * path that goes into such a directory must go on from there without a link.
  */
 #include "engine/passage.h"
+#include "base/str.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,61 +14,87 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path by its words alone: without ".", empty ones and "..". */
-static void tidy(const char *path, char ret[PATH_MAX])
+enum { LINKS_MAX = 40 };
+
+/* The way so far, without links, and the words that are left to go. */
+struct way {
+        char place[PATH_MAX]; /* "": the root */
+        char rest[2 * PATH_MAX];
+};
+
+static bool put_before(struct way *way, const char *path)
 {
-        size_t length = 0;
+        size_t length = strlen(path), rest = strlen(way->rest);
 
-        while (*path) {
-                size_t n = strcspn(path, "/");
-
-                if (n == 2 && strncmp(path, "..", 2) == 0) {
-                        while (length > 0 && ret[--length] != '/')
-                                ;
-                } else if (n > 0 && !(n == 1 && *path == '.') && length + n + 1 < PATH_MAX) {
-                        ret[length++] = '/';
-                        memcpy(ret + length, path, n);
-                        length += n;
-                }
-                path += n + (path[n] == '/');
-        }
-        ret[length] = '\0';
-}
-
-/* Where a path goes into the directory first: the place, and how much of the path that was. */
-static size_t find_entry(const char *path, const char *folder, char ret_place[PATH_MAX])
-{
-        char partial[PATH_MAX];
-
-        for (size_t i = 1; path[i - 1]; i++) {
-                if (path[i] != '/' && path[i] != '\0')
-                        continue;
-                memcpy(partial, path, i);
-                partial[i] = '\0';
-                if (realpath(partial, ret_place) && handed_in_is_within(ret_place, folder))
-                        return i;
-        }
-        return 0;
-}
-
-bool handed_in_follows_link(const char *given, const char *real, const char *folder)
-{
-        char path[PATH_MAX], place[PATH_MAX], whole[2 * PATH_MAX], expected[PATH_MAX];
-        size_t length = 0, end;
-
-        if (given[0] != '/') {
-                if (!getcwd(path, sizeof(path) - 1))
-                        return true;
-                length = strlen(path);
-                path[length++] = '/';
-        }
-        if (length + strlen(given) >= sizeof(path))
-                return true;
-        strcpy(path + length, given);
-        end = find_entry(path, folder, place);
-        if (end == 0)
+        if (length + 1 + rest >= sizeof(way->rest))
                 return false;
-        (void)snprintf(whole, sizeof(whole), "%s%s", place, path + end);
-        tidy(whole, expected);
-        return strcmp(expected, real) != 0;
+        memmove(way->rest + length + 1, way->rest, rest + 1);
+        memcpy(way->rest, path, length);
+        way->rest[length] = '/';
+        if (path[0] == '/')
+                way->place[0] = '\0';
+        return true;
+}
+
+static void take_word(struct way *way, char ret[NAME_MAX + 1])
+{
+        size_t length = strcspn(way->rest, "/");
+        size_t used = length + (way->rest[length] == '/');
+
+        (void)snprintf(ret, NAME_MAX + 1, "%.*s", (int)length, way->rest);
+        memmove(way->rest, way->rest + used, strlen(way->rest + used) + 1);
+}
+
+static void go_up(struct way *way)
+{
+        char *slash = strrchr(way->place, '/');
+
+        if (slash)
+                *slash = '\0';
+}
+
+/* Goes one word further; false where the way cannot be told. */
+static bool go_on(struct way *way, const char *word, const char *folder, bool *ret_follows)
+{
+        char next[PATH_MAX + NAME_MAX + 2], target[PATH_MAX];
+        ssize_t n;
+
+        (void)snprintf(next, sizeof(next), "%s/%s", way->place, word);
+        if (strlen(next) >= PATH_MAX)
+                return false;
+        n = readlink(next, target, sizeof(target) - 1);
+        if (n >= 0 && handed_in_is_within(way->place, folder)) {
+                *ret_follows = true;
+                return true;
+        }
+        /* The links in /proc are no paths: they lead to what is open. */
+        if (n >= 0 && str_has_prefix(next, "/proc/"))
+                return realpath(next, way->place) != NULL;
+        if (n >= 0) {
+                target[n] = '\0';
+                return put_before(way, target);
+        }
+        (void)strcpy(way->place, next);
+        return true;
+}
+
+bool handed_in_follows_link(const char *given, const char *folder)
+{
+        struct way way = { "", "" };
+        char here[PATH_MAX], word[NAME_MAX + 1];
+        bool follows = false;
+
+        if (strlen(given) >= PATH_MAX || !put_before(&way, given) ||
+            (given[0] != '/' && (!getcwd(here, sizeof(here)) || !put_before(&way, here))))
+                return true;
+        /* Each link can bring as many words as a path has. */
+        for (int steps = 0; way.rest[0] && !follows; steps++) {
+                take_word(&way, word);
+                if (strcmp(word, "..") == 0)
+                        go_up(&way);
+                else if (word[0] && strcmp(word, ".") != 0 &&
+                         (steps > LINKS_MAX * PATH_MAX || !go_on(&way, word, folder, &follows)))
+                        return true;
+        }
+        return follows;
 }

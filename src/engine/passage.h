@@ -96,7 +96,7 @@ int handed_in_resolve(const char *what, const char *path, bool directory, char *
 /* Whether a path is the folder or lies in it, by their names. */
 bool handed_in_is_within(const char *path, const char *folder);
 /* handed_in_links.c: whether what was named goes through a link within a folder on its way. */
-bool handed_in_follows_link(const char *given, const char *real, const char *folder);
+bool handed_in_follows_link(const char *given, const char *folder);
 
 /* prepare_trim.c: a readied toolchain is copied aside under a name with this, then renamed; its
  * folder's time says when it was last used. */

@@ -92,13 +92,13 @@ static int open_workspace(struct passage *passage, struct error *err)
 }
 
 /* Refuses a path that goes through a link in a directory that programs can write to. */
-static int refuse_planted(const char *what, const char *given, const char *real, const char *folder,
+static int refuse_planted(const char *what, const char *given, const char *folder,
                           struct error *err)
 {
         char shown[256], place[256];
         int r;
 
-        if (!handed_in_follows_link(given, real, folder))
+        if (!handed_in_follows_link(given, folder))
                 return 0;
         r = error_set(err, SBX_EINVAL,
                       "%s '%s' goes through a link in '%s', which programs can write to", what,
@@ -117,15 +117,13 @@ static int refuse_links(const struct passage *passage, char *const *reals, struc
 
         for (size_t i = 0; i < policy->mount_count && r == 0; i++) {
                 if (workspace)
-                        r = refuse_planted("volume", policy->mounts[i].source, reals[i], workspace,
-                                           err);
+                        r = refuse_planted("volume", policy->mounts[i].source, workspace, err);
                 for (size_t j = 0; j < policy->mount_count && r == 0; j++)
                         if (policy->mounts[j].writable)
-                                r = refuse_planted("volume", policy->mounts[i].source, reals[i],
-                                                   reals[j], err);
+                                r = refuse_planted("volume", policy->mounts[i].source, reals[j],
+                                                   err);
                 if (r == 0 && workspace && policy->mounts[i].writable)
-                        r = refuse_planted("workspace", asked_workspace(passage), workspace,
-                                           reals[i], err);
+                        r = refuse_planted("workspace", asked_workspace(passage), reals[i], err);
         }
         return r;
 }

@@ -245,13 +245,20 @@ static int take_listed(const struct archive *archive, sqlite3_stmt *put, struct 
 {
         AUTO_FREE struct segment *segments = NULL;
         size_t count = 0;
+        uint64_t before;
         int r = segments_list(archive->history.dir, &segments, &count, err);
 
         for (size_t i = 0; r == 0 && i < count; i++) {
                 bool is_known = i + 1 < count && segments[i + 1].first <= place->walk.seq + 1;
 
-                if (!segments[i].is_live && !is_known)
-                        r = take_segment(archive, put, &segments[i], place, err);
+                if (segments[i].is_live || is_known)
+                        continue;
+                before = place->walk.seq;
+                r = take_segment(archive, put, &segments[i], place, err);
+                /* One that is there and cannot be read is not read better the next time. */
+                if (place->walk.seq == before &&
+                    faccessat(archive->history.dir, segments[i].name, F_OK, 0) == 0)
+                        may_list_again = false;
         }
         return r < 0 ? r : take_live(archive, put, place, may_list_again, err);
 }

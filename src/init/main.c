@@ -315,8 +315,12 @@ int main(int argc, char **argv)
                 fd_close(init.file_fds[i]); /* the keeper's; a socket among them must end with it */
         init.report.keeper_pid = keeper;
         /* Nobody could end it by its descriptor: then it ends, and is cleared up after, now. */
-        if (report_try(&init, REPORT_STARTED, &keeper_fd, 1) < 0)
+        if (report_try(&init, REPORT_STARTED, &keeper_fd, 1) < 0) {
+                init.report.stage = STAGE_ORDER;
+                init.report.sys_errno = errno;
+                (void)report_try(&init, REPORT_FAILED, NULL, 0); /* where somebody is left */
                 end_keeper(&init, keeper, keeper_fd);
+        }
         watch(&init, keeper, keeper_fd, supervisor_fd);
         (void)waitpid(keeper, &init.report.wait_status, __WALL);
         keeper_end_all(&init);

@@ -93,6 +93,13 @@ static int add_deps(const struct plan_input *input, struct plan_draft *draft)
         return 0;
 }
 
+static bool lies_within(const char *path, const char *folder)
+{
+        size_t length = strlen(folder);
+
+        return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
 /* One that lies within another comes after it, however they were named: else it would be hidden. */
 static void add_volumes(const struct policy_values *policy, struct plan_draft *draft)
 {
@@ -100,18 +107,16 @@ static void add_volumes(const struct policy_values *policy, struct plan_draft *d
 
         for (size_t i = 0; i < policy->mount_count; i++) {
                 const struct policy_mount *mount = &policy->mounts[i];
-                uint32_t at = draft->plan.mount_count;
+                uint32_t last = draft->plan.mount_count, at = first;
+                struct plan_mount added;
 
                 add_mount(draft, mount->writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
                           mount->source, mount->target);
-                for (; at > first &&
-                       strlen(draft->mounts[at - 1].target) > strlen(draft->mounts[at].target);
-                     at--) {
-                        struct plan_mount longer = draft->mounts[at - 1];
-
-                        draft->mounts[at - 1] = draft->mounts[at];
-                        draft->mounts[at] = longer;
-                }
+                added = draft->mounts[last];
+                while (at < last && !lies_within(draft->mounts[at].target, mount->target))
+                        at++;
+                memmove(&draft->mounts[at + 1], &draft->mounts[at], (last - at) * sizeof(added));
+                draft->mounts[at] = added;
         }
 }
 

@@ -280,6 +280,25 @@ def test_a_volume_does_not_come_through_a_link_that_a_program_made(sandbox, work
     assert [path.name for path in outside.rglob("*")] == ["deep"] and list(beside.iterdir()) == []
 
 
+def test_a_link_behind_one_of_the_callers_own_is_not_followed(sandbox, workspace, outside, place):
+    (place / "current").symlink_to(workspace / "data")
+    (workspace / "data").mkdir()
+    sandbox.own(workspace / "data")
+    flags = ["--workspace", str(workspace), "--volume", f"{place}/current:/data:rw"]
+    assert sandbox.shell("touch /data/made", *flags)["status"] == "ok"
+    (workspace / "data").rename(workspace / "old")
+    (workspace / "data").symlink_to(outside)
+    outcome = sandbox.run("-l", "shell", *flags, "-c", "touch /data/planted")
+    assert outcome.exit_code == 125 and "goes through a link" in outcome.error, outcome
+    assert list(outside.iterdir()) == []
+
+
+def test_a_link_beside_the_workspace_is_followed(sandbox, workspace, outside, place):
+    (place / "beside").symlink_to(outside)
+    result = sandbox.shell("touch /data/made", "--workspace", ".", "--volume", "../beside:/data:rw", cwd=workspace)
+    assert result["status"] == "ok" and (outside / "made").exists(), result
+
+
 def test_links_of_the_callers_own_are_followed(sandbox, workspace, place):
     (place / "link").symlink_to(workspace)
     (workspace / "data").mkdir()
