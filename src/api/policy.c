@@ -93,8 +93,9 @@ static int open_policy(const char *path, const char *shown, int *ret_fd, struct 
         if (fd < 0 || fstat(fd, &st) < 0) {
                 error_set_errno(err, "open policy '%s'", shown);
                 error_hint(err,
-                           "name a file that this user can read, or one of those that 'sandbox "
-                           "policy list' names");
+                           strchr(path, '/')
+                                   ? "name a file that this user can read"
+                                   : "'sandbox policy list' names the policies that need no file");
                 return err ? (err->code = SBX_EPOLICY) : SBX_EPOLICY;
         }
         if (!S_ISREG(st.st_mode))

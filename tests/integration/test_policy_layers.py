@@ -83,7 +83,7 @@ def test_a_later_policy_is_laid_over_an_earlier_one(sandbox, place):
 
 def test_too_many_policies_are_refused(sandbox):
     outcome = sandbox.call("policy", "show", *["--policy", "default"] * 17)
-    assert (outcome.exit_code, outcome.error) == (125, "sandbox: more than 16 policies\n")
+    assert (outcome.exit_code, outcome.error) == (125, "sandbox: more than 16 policies\nhint: 'sandbox policy --help' says how it is used\n")
 
 
 @pytest.mark.parametrize("words, error", [

@@ -156,8 +156,8 @@ def test_a_wrong_variable_is_named(sandbox, variable, value, message):
 @pytest.mark.parametrize("words, lines", [
     (["policy"], ["policy: nothing asked", "sandbox policy show, list, check FILE... or schema"]),
     (["policy", "frob"], ["policy: unknown word 'frob'", "sandbox policy show, list, check FILE... or schema"]),
-    (["policy", "check"], ["policy check: no file given"]),
-    (["policy", "check", "--json", "x"], ["policy check: takes no option '--json'"])])
+    (["policy", "check"], ["policy check: no file given", "'sandbox policy --help' says how it is used"]),
+    (["policy", "check", "--json", "x"], ["policy check: takes no option '--json'", "'sandbox policy --help' says how it is used"])])
 def test_wrong_words_are_told(sandbox, words, lines):
     outcome = sandbox.call(*words)
     assert outcome.exit_code == 125
