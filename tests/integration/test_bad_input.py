@@ -346,12 +346,15 @@ def test_a_caller_with_real_time_priority_does_not_hand_it_on(sandbox, backend):
 
 
 def out_of_the_kernels_reach():
-    with contextlib.suppress(PermissionError), open("/proc/self/oom_score_adj", "w") as file:
+    with open("/proc/self/oom_score_adj", "w") as file:
         file.write("-500")
 
 
 @pytest.mark.parametrize("backend", ["container", "local"])
 def test_a_caller_that_the_kernel_spares_does_not_hand_it_on(sandbox, backend):
-    outcome = sandbox.run("-l", "shell", "--backend", backend, "-c", "cat /proc/self/oom_score_adj",
-                          preexec_fn=out_of_the_kernels_reach)
+    try:
+        outcome = sandbox.run("-l", "shell", "--backend", backend, "-c", "cat /proc/self/oom_score_adj",
+                              preexec_fn=out_of_the_kernels_reach)
+    except subprocess.SubprocessError:
+        pytest.skip("the kernel spares nobody for this user")
     assert outcome.exit_code == 0 and int(outcome.stdout) >= 0, outcome
