@@ -15,6 +15,7 @@ struct remedy {
         const char *hint;
 };
 
+#define LINK_HINT "a link that lies in a workspace or volume is not followed: remove it"
 #define USERNS_HINT                                                                                \
         "allow user namespaces: 'sysctl -w kernel.unprivileged_userns_clone=1' (Debian), "         \
         "'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0' (Ubuntu 24.04), "              \
@@ -78,10 +79,8 @@ static const struct remedy remedies[] = {
           "the control group could not be entered; see 'sandbox doctor'" },
         { STAGE_VOLUMES, EOVERFLOW, ANYBODY, PROTECTION_COUNT,
           "a volume inside a persistent workspace needs its directory there: make it first" },
-        { STAGE_VOLUMES, ELOOP, ANYBODY, PROTECTION_COUNT,
-          "a link that lies in a workspace or volume is not followed: remove it" },
-        { STAGE_FILES, ELOOP, ANYBODY, PROTECTION_COUNT,
-          "a link that lies in a workspace or volume is not followed: remove it" },
+        { STAGE_VOLUMES, ELOOP, ANYBODY, PROTECTION_COUNT, LINK_HINT },
+        { STAGE_FILES, ELOOP, ANYBODY, PROTECTION_COUNT, LINK_HINT },
         { STAGE_FILES, EEXIST, ANYBODY, PROTECTION_COUNT,
           "a volume lies where the sandbox puts a file of its own: mount it elsewhere" },
         { STAGE_WORKSPACE, ENOENT, ANYBODY, PROTECTION_FILESYSTEM, "make the directory first" },

@@ -4,6 +4,7 @@
  */
 #include "engine/passage.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <fcntl.h>
@@ -29,14 +30,6 @@ static bool is_machine_type(const char *type, size_t length)
                     memcmp(machine_types[i], type, length) == 0)
                         return true;
         return false;
-}
-
-bool handed_in_is_within(const char *path, const char *folder)
-{
-        size_t length = strlen(folder);
-
-        return strncmp(path, folder, length) == 0 &&
-               (path[length] == '\0' || path[length] == '/' || folder[length - 1] == '/');
 }
 
 /* The kernel writes blanks and backslashes in a path as three octal digits; in place. */
@@ -91,8 +84,7 @@ static int refuse_machine(const char *what, const char *shown, const char *real,
                 if (*next)
                         *next++ = '\0';
                 place = machine_place(line);
-                if (place &&
-                    (handed_in_is_within(real, place) || handed_in_is_within(place, real))) {
+                if (place && (path_is_within(real, place) || path_is_within(place, real))) {
                         r = error_set(err, SBX_EINVAL,
                                       "%s '%s': this part of the machine cannot be handed in", what,
                                       shown);
@@ -117,7 +109,7 @@ int handed_in_resolve(const char *what, const char *path, bool directory, char *
                            directory ? "a directory" : "a directory or a file");
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
-        if (str_equal(real, "/") || handed_in_is_within(real, "/dev")) {
+        if (str_equal(real, "/") || path_is_within(real, "/dev")) {
                 r = error_set(err, SBX_EINVAL,
                               "%s '%s': this part of the machine cannot be handed in", what, shown);
                 error_hint(err, "hand in a directory of data, such as one below /home or /tmp");

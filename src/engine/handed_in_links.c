@@ -6,6 +6,7 @@
  * path that goes into such a directory must go on from there without a link.
  */
 #include "engine/passage.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <limits.h>
@@ -63,7 +64,7 @@ static bool go_on(struct way *way, const char *word, const char *folder, bool *r
         if (strlen(next) >= PATH_MAX)
                 return false;
         n = readlink(next, target, sizeof(target) - 1);
-        if (n >= 0 && handed_in_is_within(way->place, folder)) {
+        if (n >= 0 && path_is_within(way->place, folder)) {
                 *ret_follows = true;
                 return true;
         }

@@ -93,8 +93,6 @@ int passage_run(struct passage *passage, struct error *err);
 /* handed_in.c: the real path of a workspace or a volume, if it is one that may be handed in. */
 int handed_in_resolve(const char *what, const char *path, bool directory, char **ret_path,
                       struct error *err);
-/* Whether a path is the folder or lies in it, by their names. */
-bool handed_in_is_within(const char *path, const char *folder);
 /* handed_in_links.c: whether what was named goes through a link within a folder on its way. */
 bool handed_in_follows_link(const char *given, const char *folder);
 

@@ -1,5 +1,6 @@
 #include "engine/passage.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "wasm/report.h"
 
@@ -229,15 +230,6 @@ static int check_variables(const struct plan_input *input, struct error *err)
         return 0;
 }
 
-/* Whether the path is the directory, or lies below it. */
-static bool is_within(const char *path, const char *directory)
-{
-        size_t length = strlen(directory);
-
-        return strncmp(path, directory, length) == 0 &&
-               (path[length] == '/' || path[length] == '\0');
-}
-
 /* Without mounts, a directory that lies within another can be reached through that one too, with
  * the rights and the files that are there. */
 static int check_nesting(const struct policy_values *policy, struct error *err)
@@ -249,10 +241,10 @@ static int check_nesting(const struct policy_values *policy, struct error *err)
                 const char *inner = policy->mounts[i].target, *outer = NULL;
 
                 for (size_t j = 0; j < ARRAY_SIZE(own); j++)
-                        if (is_within(inner, own[j]))
+                        if (path_is_within(inner, own[j]))
                                 outer = own[j];
                 for (size_t j = 0; j < policy->mount_count; j++)
-                        if (j != i && is_within(inner, policy->mounts[j].target))
+                        if (j != i && path_is_within(inner, policy->mounts[j].target))
                                 outer = policy->mounts[j].target;
                 if (outer)
                         r = error_set(err, SBX_EUNAVAILABLE,

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
 #include "kernel/seccomp.h"
@@ -179,14 +180,11 @@ static bool is_covered(const struct init *init, const struct plan_mount *mount)
                 return false;
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {
                 const struct plan_mount *other = &init->plan.mounts[i];
-                size_t length = strlen(other->target);
 
-                if (other->kind != PLAN_MOUNT_WRITE &&
-                    strncmp(mount->target, other->target, length) == 0 &&
-                    mount->target[length] == '/')
+                if (other->kind != PLAN_MOUNT_WRITE && path_is_below(mount->target, other->target))
                         return true;
         }
-        return strncmp(mount->target, "/etc/", strlen("/etc/")) == 0;
+        return path_is_below(mount->target, "/etc");
 }
 
 /* The same file rules once more; in a local run, the only ones. */

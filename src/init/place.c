@@ -9,6 +9,7 @@
  */
 #include "init/init.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "kernel/sys.h"
 
 #include <errno.h>
@@ -20,22 +21,15 @@
 
 static const uint64_t beneath = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS;
 
-static bool is_below(const char *path, const char *folder)
-{
-        size_t length = strlen(folder);
-
-        return strncmp(path, folder, length) == 0 && path[length] == '/';
-}
-
 /* How much of a path is of our own making. */
 static size_t own_length(const struct init *init, const char *path)
 {
-        size_t least = is_below(path, "/workspace") ? strlen("/workspace") : strlen(path);
+        size_t least = path_is_below(path, "/workspace") ? strlen("/workspace") : strlen(path);
 
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {
                 const struct plan_mount *mount = &init->plan.mounts[i];
 
-                if (mount->kind != PLAN_MOUNT_SYSTEM && is_below(path, mount->target) &&
+                if (mount->kind != PLAN_MOUNT_SYSTEM && path_is_below(path, mount->target) &&
                     strlen(mount->target) < least)
                         least = strlen(mount->target);
         }

@@ -8,6 +8,7 @@
 #include "init/init.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
 
@@ -167,12 +168,9 @@ static int make_place(const char *path)
 /* Programs written for other sandboxes know their workspace as /app. A mount of that name wins. */
 static int alias_workspace(const struct init *init)
 {
-        for (uint32_t i = 0; i < init->plan.mount_count; i++) {
-                const char *target = init->plan.mounts[i].target;
-
-                if (strncmp(target, "/app", 4) == 0 && (target[4] == '/' || target[4] == '\0'))
+        for (uint32_t i = 0; i < init->plan.mount_count; i++)
+                if (path_is_within(init->plan.mounts[i].target, "/app"))
                         return 0;
-        }
         return symlink("workspace", "app");
 }
 

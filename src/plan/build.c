@@ -1,4 +1,5 @@
 #include "plan/build_words.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/report.h"
 
@@ -52,15 +53,10 @@ static void add_mount(struct plan_draft *draft, enum plan_mount_kind kind, const
  * {root} may be listed as a path of the system as well. */
 static bool is_visible(const struct plan_draft *draft, const char *path)
 {
-        for (uint32_t i = 0; i < draft->plan.mount_count; i++) {
-                const char *seen = draft->mounts[i].target;
-                size_t length = strlen(seen);
-
+        for (uint32_t i = 0; i < draft->plan.mount_count; i++)
                 if (draft->mounts[i].kind == PLAN_MOUNT_SYSTEM &&
-                    strncmp(path, seen, length) == 0 &&
-                    (path[length] == '\0' || path[length] == '/'))
+                    path_is_within(path, draft->mounts[i].target))
                         return true;
-        }
         return false;
 }
 
@@ -93,13 +89,6 @@ static int add_deps(const struct plan_input *input, struct plan_draft *draft)
         return 0;
 }
 
-static bool lies_within(const char *path, const char *folder)
-{
-        size_t length = strlen(folder);
-
-        return strncmp(path, folder, length) == 0 && path[length] == '/';
-}
-
 /* One that lies within another comes after it, however they were named: else it would be hidden. */
 static void add_volumes(const struct policy_values *policy, struct plan_draft *draft)
 {
@@ -113,7 +102,7 @@ static void add_volumes(const struct policy_values *policy, struct plan_draft *d
                 add_mount(draft, mount->writable ? PLAN_MOUNT_WRITE : PLAN_MOUNT_READ,
                           mount->source, mount->target);
                 added = draft->mounts[last];
-                while (at < last && !lies_within(draft->mounts[at].target, mount->target))
+                while (at < last && !path_is_below(draft->mounts[at].target, mount->target))
                         at++;
                 memmove(&draft->mounts[at + 1], &draft->mounts[at], (last - at) * sizeof(added));
                 draft->mounts[at] = added;

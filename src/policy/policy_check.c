@@ -1,5 +1,6 @@
 /* What paths, mounts, variables and network destinations must look like. */
 #include "policy/policy_keys.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "request/request.h"
 
@@ -35,14 +36,10 @@ static const struct {
 
 static bool is_reserved(const char *target)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
-                size_t length = strlen(reserved[i].path);
-
-                if (strncmp(target, reserved[i].path, length) != 0)
-                        continue;
-                if (target[length] == '\0' || (reserved[i].and_beneath && target[length] == '/'))
+        for (size_t i = 0; i < ARRAY_SIZE(reserved); i++)
+                if (str_equal(target, reserved[i].path) ||
+                    (reserved[i].and_beneath && path_is_below(target, reserved[i].path)))
                         return true;
-        }
         return false;
 }
 
