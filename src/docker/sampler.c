@@ -22,9 +22,12 @@ static uint64_t number_at(const json_t *json, const char *key)
         return number > 0 ? (uint64_t)number : 0;
 }
 
+/* Looks in a row without an answer after which there will be none, as without root on control
+ * groups of version 1. Fewer are an engine that was busy with the container at that moment. */
+#define MISSES_MAX 10
+
 /* One look of the engine's, without waiting for a second one, where it does not wait by itself:
- * Docker looks once a second. False where it has nothing to tell, as without root on control
- * groups of version 1. */
+ * Docker looks once a second. */
 static bool ask(struct daemon *daemon, const struct container *container, struct sample *ret_sample)
 {
         json_t *json = NULL;
@@ -77,9 +80,12 @@ static _Noreturn void sample_on(struct docker_run *run, pid_t parent)
                 _exit(0);
         daemon.api = run->daemon.api;
         daemon.is_podman = run->daemon.is_podman;
-        while (ask(&daemon, &run->container, &sample)) {
-                if (!tell(run, &sample))
-                        break;
+        for (int misses = 0; misses < MISSES_MAX; misses++) {
+                if (ask(&daemon, &run->container, &sample)) {
+                        if (!tell(run, &sample))
+                                break;
+                        misses = -1;
+                }
                 (void)poll(NULL, 0, (int)run->order.usage_ms);
         }
         _exit(0);

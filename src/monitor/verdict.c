@@ -44,10 +44,10 @@ static void fill_usage(struct watch *watch)
                 usage->io_write_bytes = watch->io_written;
         usage->cpu_us = larger(usage->cpu_user_us + usage->cpu_system_us, watch->cpu_us);
         usage->cpu_us = larger(usage->cpu_us, watch_less(run->counted.cpu_us, run->cpu_before_us));
-        usage->memory_peak = run->counted.memory_peak;
-        if (usage->memory_peak == 0)
-                usage->memory_peak =
-                        larger(watch->memory_peak, run->has_exited ? run->exited.memory_peak : 0);
+        /* The kernel's own peak is written without a lock and may miss what a sample saw. */
+        usage->memory_peak = larger(run->counted.memory_peak, watch->memory_peak);
+        if (run->counted.memory_peak == 0 && run->has_exited)
+                usage->memory_peak = larger(usage->memory_peak, run->exited.memory_peak);
         /* A peak that an earlier run of the nest left says nothing about this one. */
         usage->processes_peak = peak > run->own_processes && peak > run->peak_before
                                         ? (uint32_t)peak - run->own_processes

@@ -275,8 +275,11 @@ def forward_to(engine, answer=None, change=lambda data: data):
         other.close()
 
     def closed(connection):
-        if connection in links:
-            links[connection].shutdown(socket.SHUT_RDWR)
+        try:
+            if connection in links:
+                links[connection].shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # The daemon ended it first.
 
     return FakeDaemon(serve, closed)
 

@@ -290,6 +290,33 @@ def test_what_it_uses_is_told_while_it_runs(engine, root):
     assert last["status"] == "ok" and last["memory_used"] >= told["memory"], last
 
 
+def test_a_look_without_an_answer_ends_no_looking(engine, root, fake):
+    """Each engine refuses a look now and then; and the peak at the end is never below what was told before."""
+    looks = []
+
+    def answer(data):
+        if b"/stats" not in data.split(b"\r\n")[0]:
+            return None
+        looks.append(data)
+        if len(looks) < 3:
+            return {"message": "busy"}
+        return {"cpu_stats": {"cpu_usage": {"total_usage": 10**7}}, "memory_stats": {"usage": 123 << 30},
+                "pids_stats": {"current": 2}}
+
+    daemon = fake(forward_to(engine, answer))
+    with root.start("run", *BACKEND, "-l", "python", "-o", "jsonl", "--stdin", "-", "-c", "input()",
+                    env=daemon.env | {"DOCKER_CLIENT_TIMEOUT": "60"}, stdin=subprocess.PIPE) as process:
+        told = {}
+        while told.get("memory") != 123 << 30:
+            told = json.loads(process.stdout.readline())
+            assert told["event"] != "complete", told
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        last = json.loads(process.stdout.read().splitlines()[-1])["result"]
+        assert process.wait() == 0
+    assert last["status"] == "ok" and last["memory_used"] == 123 << 30, last
+
+
 def test_much_output_arrives_whole(engine, root):
     code = "import sys, hashlib\ndata = bytes(range(256)) * 4096 * 8\nsys.stdout.buffer.write(data)\nsys.stdout.flush()"
     outcome = root.run(*BACKEND, "-l", "python", "--output-limit", "64M", "-c", code, env=engine.env)
