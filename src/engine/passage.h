@@ -22,6 +22,8 @@ struct passage {
         struct templating templating; /* stands between the caller's order and ours */
         const struct engine_order *order;
         const struct request *code; /* whose code is run: the order's own, or a program's */
+        struct request own_code;    /* that, where the code in a file was copied: a view of it */
+        int own_code_fd;            /* owned: the copy, or -1 */
         struct result *result;
         uint64_t started_ns;
         const struct language *language;
@@ -89,6 +91,9 @@ int passage_prepare(struct passage *passage, struct error *err);
 int passage_install(struct passage *passage, struct error *err);
 int passage_compile(struct passage *passage, struct error *err);
 int passage_run(struct passage *passage, struct error *err);
+
+/* own_code.c: code in a file that the run may write to is copied first. */
+int passage_own_code(struct passage *passage, struct error *err);
 
 /* handed_in.c: the real path of a workspace or a volume, if it is one that may be handed in. */
 int handed_in_resolve(const char *what, const char *path, bool directory, char **ret_path,

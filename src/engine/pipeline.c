@@ -65,6 +65,7 @@ static void passage_done(struct passage *passage)
         deps_done(passage);
         mem_free(passage->prepared_path);
         fd_close(passage->program_fd);
+        fd_close(passage->own_code_fd);
         mem_free(passage->program_path);
         wasm_done(&passage->wasm);
         docker_done(&passage->docker);
@@ -185,6 +186,7 @@ static int begin(struct passage *passage, struct engine *engine, const struct en
         *passage = (struct passage){
                 .engine = engine,
                 .program_fd = -1,
+                .own_code_fd = -1,
                 .analysis = { .pidfd = -1, .socket = -1 },
                 .entry = "",
                 .history = { .dir = -1 },

@@ -252,6 +252,8 @@ int passage_allow(struct passage *passage, struct error *err)
         if (r == 0)
                 r = resolve_paths(passage, err);
         if (r == 0)
+                r = passage_own_code(passage, err);
+        if (r == 0)
                 r = check_size(passage, err);
         if (r == 0)
                 limits_list(&passage->policy.limits, passage->result);

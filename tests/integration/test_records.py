@@ -59,6 +59,21 @@ def test_the_record_has_the_hash_of_the_code(run, state):
     assert journal.records(state)[0]["code"] == {"sha256": digest, "bytes": 10}
 
 
+@pytest.mark.parametrize("where", ["workspace", "volume"])
+def test_a_program_that_rewrites_its_own_file_does_not_change_its_record(sandbox, state, place, where):
+    (place / "work").mkdir()
+    sandbox.own(place / "work")
+    code = "with open('%s/main.py', 'r+') as f: f.write('#')\nprint(open('%s/main.py').read(1))\n"
+    inside = "/workspace" if where == "workspace" else "/data"
+    path = sandbox.make_file(place / "work/main.py", code % (inside, inside))
+    sandbox.own(path)
+    digest = subprocess.run(["sha256sum", path], capture_output=True, check=True).stdout[:64].decode()
+    flags = ["--workspace", place / "work"] if where == "workspace" else ["--volume", f"{place / 'work'}:/data:rw"]
+    outcome = sandbox.run(*flags, path, env={"SANDBOX_STATE_DIR": str(state)})
+    assert outcome.stdout == b"#\n", outcome
+    assert [record["code"]["sha256"] for record in journal.records(state)] == [digest]
+
+
 def test_the_hash_of_a_large_program_is_remembered_and_true(sandbox, state, place):
     path = sandbox.make_file(place / "large.sh", "#" * 40000 + "\ntrue\n")
     os.utime(path, (1, 1))
