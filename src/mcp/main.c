@@ -22,6 +22,7 @@
 enum {
         READ_CHUNK = 64 << 10,
         LAST_WORDS_MS = 1000, /* for a reader to take the answers that are written when all ends */
+        ROOM_MS = 50,         /* between two looks whether a client has read something */
         IDLE_DEFAULT_MS = 600000,
         SESSIONS_DEFAULT = 16,
         WARM_SLOTS = 1,
@@ -56,13 +57,14 @@ static void serve(struct server *server, int signal_fd)
         bool goes_on = true;
 
         while (goes_on) {
+                bool has_room = out_has_room(server->out);
                 struct pollfd slots[] = {
-                        { .fd = 0, .events = POLLIN },
+                        { .fd = has_room ? 0 : -1, .events = POLLIN },
                         { .fd = signal_fd, .events = POLLIN },
                         { .fd = server->wake_fd, .events = POLLIN },
                 };
 
-                if (poll(slots, ARRAY_SIZE(slots), -1) < 0)
+                if (poll(slots, ARRAY_SIZE(slots), has_room ? -1 : ROOM_MS) < 0)
                         continue;
                 if (slots[1].revents || slots[2].revents)
                         goes_on = false;
@@ -144,12 +146,10 @@ static int read_options(struct server *server, const struct options *options,
 static int make_engine(const char *folder, bool untrusted, sbx_engine **ret_engine,
                        struct error *err)
 {
-        AUTO_FREE char *keeper = setup_keeper_path();
         sbx_engine_options options = {
                 .size = sizeof(options),
                 .languages_dir = folder,
                 .warm_slots = untrusted ? WARM_SLOTS : 0,
-                .keeper_path = untrusted ? keeper : NULL,
                 .untrusted_requests = untrusted,
         };
         sbx_error *failure = NULL;

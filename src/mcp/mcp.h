@@ -111,11 +111,14 @@ struct server {
 
 /* ---- out.c: everything that is written to standard output ---- */
 
+/* By the thread that reads requests. */
 struct out *out_new(int fd, int wake_fd);
 /* Waits until the last line is written, or `wait_ms` have passed; then nothing is written any more.
  */
 void out_close(struct out *out, uint64_t wait_ms);
-/* Takes the message. Waits while too much is unread. */
+/* False while too much is unread: nothing more should be asked. */
+bool out_has_room(struct out *out);
+/* Takes the message. Waits while too much is unread, but on the thread that reads requests. */
 void out_send(struct out *out, json_t *message);
 /* Takes the message, which is dropped while others wait. */
 void out_send_if_idle(struct out *out, json_t *message);

@@ -1,6 +1,7 @@
 /*
  * Theory of operation: one thread writes; everybody else puts lines into a queue. Who answers waits
  * while too much is unread; who tells of progress, on a thread that watches a guest, never waits.
+ * Nor does the thread that reads requests, and hears signals: it reads no more instead.
  * Lines are ASCII: whatever a guest printed is escaped, so none of its bytes reaches the channel.
  */
 #include "mcp/mcp.h"
@@ -23,6 +24,7 @@ struct line {
 struct out {
         int fd;
         int wake_fd;
+        pthread_t reader; /* who made it */
         pthread_t thread;
         pthread_mutex_t lock;
         pthread_cond_t changed;
@@ -87,6 +89,7 @@ struct out *out_new(int fd, int wake_fd)
                 return NULL;
         out->fd = fd;
         out->wake_fd = wake_fd;
+        out->reader = pthread_self();
         (void)pthread_mutex_init(&out->lock, NULL);
         (void)pthread_cond_init(&out->changed, NULL);
         if (pthread_create(&out->thread, NULL, write_lines, out) != 0) {
@@ -145,14 +148,25 @@ static void drop(struct line *line)
         mem_free(line);
 }
 
+bool out_has_room(struct out *out)
+{
+        bool has_room;
+
+        (void)pthread_mutex_lock(&out->lock);
+        has_room = out->bytes <= QUEUE_BYTES;
+        (void)pthread_mutex_unlock(&out->lock);
+        return has_room;
+}
+
 void out_send(struct out *out, json_t *message)
 {
         struct line *line = make_line(message);
+        bool may_wait = !pthread_equal(pthread_self(), out->reader);
 
         if (!line)
                 return; /* out of memory: the caller waits in vain, as it would without us */
         (void)pthread_mutex_lock(&out->lock);
-        while (out->bytes > QUEUE_BYTES && !out->closed)
+        while (may_wait && out->bytes > QUEUE_BYTES && !out->closed)
                 (void)pthread_cond_wait(&out->changed, &out->lock);
         if (!out->closed)
                 append(out, TAKE(line));

@@ -2,7 +2,9 @@
 
 import json
 import os
+import select
 import signal
+import subprocess
 
 import pytest
 
@@ -222,6 +224,17 @@ def test_everything_ends_with_the_connection(sandbox, no_leftovers, how):
     if how != "closed":
         os.kill(client.process.pid, getattr(signal, how))
     assert client.close() == 0 and client.stderr == b""
+
+
+def test_a_client_that_reads_nothing_is_not_in_the_way_of_a_signal(sandbox, no_leftovers):
+    """Requests are taken until too many answers are unread."""
+    process = sandbox.start("mcp", stdin=subprocess.PIPE)
+    os.set_blocking(process.stdin.fileno(), False)
+    while select.select([], [process.stdin], [], 1)[1]:
+        os.write(process.stdin.fileno(), b"x\n" * 2048)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    process.communicate()
 
 
 def test_calls_run_beside_each_other(client):
