@@ -102,6 +102,9 @@ struct bench_figure {
         bool chosen, measured;
         char reason[256];
         double value;
+        size_t cold_count, run_count; /* of runs that were to start warm: those that did not */
+        uint64_t *samples; /* owned; what it was made of: ns of runs, or runs in half a second */
+        size_t sample_count;
 };
 
 struct bench_all {
@@ -192,6 +195,7 @@ int bench_compare_ns(const void *a, const void *b);
 
 /* bench_figures.c: everything beside the rows. */
 size_t bench_figures_init(struct bench_figure figures[BENCH_FIGURES_MAX], const char *only);
+void bench_figures_done(struct bench_figure *figures, size_t count);
 void bench_figures_measure(struct bench *bench, struct bench_figure *figures, size_t count);
 /* The names that --only takes for them. */
 void bench_figures_words(struct strbuf *names);
@@ -216,7 +220,7 @@ int bench_write_raw(const struct bench_all *all, const char *path, struct error 
 int bench_write_chart(const struct bench_all *all, const char *path, struct error *err);
 
 /* bench_check.c: compares with ratios that were measured before. Returns 1, having said which,
- * where one is more than 30 % worse. */
+ * where one is more than 30 % worse, or could not be measured though it was to be. */
 int bench_check(const struct bench_all *all, const char *path, struct error *err);
 
 /* bench_bars.c: what we hold ourselves to. */
@@ -229,6 +233,8 @@ struct bench_bar {
 };
 extern const struct bench_bar bench_bars[];
 extern const size_t bench_bar_count;
+/* Why something that was chosen could not be measured; NULL: it was, or was not chosen. */
+const char *bench_reason(const struct bench_all *all, const char *name);
 /* The figure a bar is about; false where it was not measured. */
 bool bench_bar_value(const struct bench_all *all, const struct bench_bar *bar, double *ret_value);
 bool bench_bar_is_met(const struct bench_bar *bar, double value);

@@ -57,6 +57,21 @@ static bool find_value(const struct bench_all *all, const char *name, double *re
         return false;
 }
 
+const char *bench_reason(const struct bench_all *all, const char *name)
+{
+        const struct bench_row *row = bench_rows_find(all->rows, all->row_count, name);
+
+        if (row)
+                return row->chosen && !row->measured ? row->reason : NULL;
+        for (size_t i = 0; i < all->figure_count; i++) {
+                const struct bench_figure *figure = &all->figures[i];
+
+                if (str_equal(figure->name, name))
+                        return figure->chosen && !figure->measured ? figure->reason : NULL;
+        }
+        return NULL;
+}
+
 bool bench_bar_value(const struct bench_all *all, const struct bench_bar *bar, double *ret_value)
 {
         double value, over = 1.0;

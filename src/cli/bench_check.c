@@ -13,6 +13,22 @@
 
 static const double allowed = 1.3;
 
+/* 1 where it was to be measured and failed; -1 where it could not be, or was not asked for. */
+static int tell_missing(const struct bench_all *all, const struct bench_bar *bar)
+{
+        const char *reason = bench_reason(all, bar->value);
+        AUTO_STRBUF struct strbuf line = { 0 };
+
+        if (!reason)
+                reason = bench_reason(all, bar->over);
+        if (!reason)
+                return -1;
+        strbuf_addf(&line, "%s against %s was not compared: %s", bar->value, bar->over, reason);
+        if (!line.failed)
+                report_line(line.data, NULL);
+        return str_has_prefix(reason, "failed:") ? 1 : -1;
+}
+
 /* 1 where it is worse than allowed; -1 where it was not measured. */
 static int compare(const struct bench_all *all, const json_t *entry)
 {
@@ -25,7 +41,7 @@ static int compare(const struct bench_all *all, const json_t *entry)
         AUTO_STRBUF struct strbuf line = { 0 };
 
         if (!bench_bar_value(all, &bar, &now))
-                return -1;
+                return tell_missing(all, &bar);
         if (bar.at_least ? now * allowed >= before : now <= before * allowed)
                 return 0;
         strbuf_addf(&line, "%s against %s is %.2fx, and was %.2fx", bar.value, bar.over, now,

@@ -17,8 +17,10 @@ static const struct bench_figure rates[] = {
           .unit = BENCH_RUNS_PER_SECOND },
 };
 static const struct bench_figure burst[] = {
-        { .name = "burst-median", .title = "100 at once, warm, median", .unit = BENCH_SECONDS },
-        { .name = "burst-p99", .title = "100 at once, warm, p99", .unit = BENCH_SECONDS },
+        { .name = "burst-median",
+          .title = "100 at once, four slots, median",
+          .unit = BENCH_SECONDS },
+        { .name = "burst-p99", .title = "100 at once, four slots, p99", .unit = BENCH_SECONDS },
 };
 static const struct bench_figure memory[] = {
         { .name = "engine-memory", .title = "idle engine, resident", .unit = BENCH_BYTES },
@@ -97,4 +99,10 @@ void bench_figures_measure(struct bench *bench, struct bench_figure *figures, si
                                 (void)snprintf(next->reason, sizeof(next->reason), "failed: %.240s",
                                                err.message);
         }
+}
+
+void bench_figures_done(struct bench_figure *figures, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                mem_free(figures[i].samples);
 }

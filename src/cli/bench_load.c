@@ -33,7 +33,7 @@ struct client {
         const char *tool;           /* of a bare client; NULL: a warm one */
         pthread_barrier_t *barrier; /* of a burst, or NULL */
         uint64_t until_ns;          /* of a slice */
-        uint64_t runs, took_ns;
+        uint64_t runs, cold, took_ns;
         struct error err;
         int failed;
 };
@@ -44,8 +44,11 @@ static int run_once(struct client *client)
         pid_t pid;
         int r;
 
-        if (!client->tool)
-                return bench_call(client->bench, &warm_kind, &result, &client->err);
+        if (!client->tool) {
+                r = bench_call(client->bench, &warm_kind, &result, &client->err);
+                client->cold += r == 0 && !bench_is_warm(result);
+                return r;
+        }
         r = bench_command(client->bench, bare_command, client->tool, BENCH_ALONE, -1, &pid,
                           &client->err);
         return r < 0 ? r : bench_wait(pid, "python", &client->err);
@@ -104,9 +107,10 @@ static int run_clients(struct client *clients, size_t count, void *(*main)(void 
 }
 
 /* Adds the runs and the time of one slice. */
-static int run_slice(struct bench *bench, const char *tool, uint64_t *runs, uint64_t *took_ns,
-                     struct error *err)
+static int run_slice(struct bench *bench, const char *tool, struct bench_figure *figure,
+                     uint64_t *took_ns, struct error *err)
 {
+        uint64_t *runs = &figure->samples[figure->sample_count++];
         struct client clients[CLIENTS] = { 0 };
         uint64_t start = clock_now_ns();
         int r;
@@ -117,28 +121,34 @@ static int run_slice(struct bench *bench, const char *tool, uint64_t *runs, uint
                                               .until_ns = start + SLICE_MS * UINT64_C(1000000) };
         r = run_clients(clients, CLIENTS, slice_main, err);
         *took_ns += clock_now_ns() - start;
-        for (int i = 0; i < CLIENTS; i++)
+        for (int i = 0; i < CLIENTS; i++) {
                 *runs += clients[i].runs;
+                figure->cold_count += clients[i].cold;
+        }
+        figure->run_count += *runs;
         return r;
 }
 
 int bench_measure_rates(struct bench *bench, struct bench_figure *figures, struct error *err)
 {
-        uint64_t runs[2] = { 0 }, took_ns[2] = { 0 };
+        uint64_t took_ns[2] = { 0 };
         char tool[PATH_MAX];
         int r;
 
         if (!bench_find_interpreter(bench, "python", tool))
                 return error_set(err, SBX_ESYSTEM, "python is not installed");
+        for (int i = 0; i < 2; i++)
+                if (!(figures[i].samples = mem_alloc(SLICES * sizeof(*figures[i].samples))))
+                        return error_set_nomem(err);
         r = bench_warm_up(bench, &warm_kind, err);
         for (int i = 0; i < SLICES && r == 0; i++) {
-                r = run_slice(bench, tool, &runs[0], &took_ns[0], err);
+                r = run_slice(bench, tool, &figures[0], &took_ns[0], err);
                 if (r == 0)
-                        r = run_slice(bench, NULL, &runs[1], &took_ns[1], err);
+                        r = run_slice(bench, NULL, &figures[1], &took_ns[1], err);
         }
         for (int i = 0; i < 2 && r == 0; i++) {
                 figures[i].measured = took_ns[i] > 0;
-                figures[i].value = (double)runs[i] * 1e9 / (double)took_ns[i];
+                figures[i].value = (double)figures[i].run_count * 1e9 / (double)took_ns[i];
         }
         return r;
 }
@@ -146,7 +156,7 @@ int bench_measure_rates(struct bench *bench, struct bench_figure *figures, struc
 int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struct error *err)
 {
         AUTO_FREE struct client *clients = mem_alloc(BURST * sizeof(*clients));
-        AUTO_FREE uint64_t *samples = mem_alloc(BURST * BURSTS * sizeof(*samples));
+        uint64_t *samples = figures[0].samples = mem_alloc(BURST * BURSTS * sizeof(*samples));
         pthread_barrier_t barrier;
         size_t count = 0;
         int r;
@@ -161,8 +171,10 @@ int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struc
                 for (int i = 0; i < BURST; i++)
                         clients[i] = (struct client){ .bench = bench, .barrier = &barrier };
                 r = run_clients(clients, BURST, burst_main, err);
-                for (int i = 0; i < BURST; i++)
+                for (int i = 0; i < BURST; i++) {
                         samples[count++] = clients[i].took_ns;
+                        figures[0].cold_count += clients[i].cold;
+                }
         }
         (void)pthread_barrier_destroy(&barrier);
         if (r < 0 || count == 0)
@@ -171,5 +183,7 @@ int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struc
         figures[0].value = (double)bench_percentile(samples, count, 50) / 1e9;
         figures[1].value = (double)bench_percentile(samples, count, 99) / 1e9;
         figures[0].measured = figures[1].measured = true;
+        figures[0].sample_count = figures[0].run_count = figures[1].run_count = count;
+        figures[1].cold_count = figures[0].cold_count;
         return 0;
 }

@@ -52,11 +52,17 @@ static void add_figures_text(const struct bench_all *all, struct strbuf *out)
                 const struct bench_figure *figure = &all->figures[i];
                 const struct shown *shown = &units[figure->unit];
 
-                if (figure->chosen && figure->measured)
-                        strbuf_addf(out, "%-38s%12.*f %s\n", figure->title, shown->digits,
+                if (!figure->chosen)
+                        continue;
+                if (figure->measured)
+                        strbuf_addf(out, "%-38s%12.*f %s", figure->title, shown->digits,
                                     figure->value / shown->divisor, shown->word);
-                else if (figure->chosen)
-                        strbuf_addf(out, "%-38s  %s\n", figure->title, figure->reason);
+                else
+                        strbuf_addf(out, "%-38s  %s", figure->title, figure->reason);
+                if (figure->cold_count > 0)
+                        strbuf_addf(out, "  (%zu of %zu runs cold)", figure->cold_count,
+                                    figure->run_count);
+                strbuf_adds(out, "\n");
         }
 }
 
@@ -147,8 +153,10 @@ static json_t *figure_json(const struct bench_figure *figure)
         if (!figure->measured)
                 return json_pack("{s:s, s:s, s:b, s:s}", "name", figure->name, "title",
                                  figure->title, "measured", 0, "reason", figure->reason);
-        return json_pack("{s:s, s:s, s:b, s:f, s:s}", "name", figure->name, "title", figure->title,
-                         "measured", 1, "value", figure->value, "unit", names[figure->unit]);
+        return json_pack("{s:s, s:s, s:b, s:f, s:s, s:I, s:I}", "name", figure->name, "title",
+                         figure->title, "measured", 1, "value", figure->value, "unit",
+                         names[figure->unit], "runs", (json_int_t)figure->run_count, "cold",
+                         (json_int_t)figure->cold_count);
 }
 
 static json_t *bar_json(const struct bench_all *all, const struct bench_bar *bar)
@@ -216,6 +224,18 @@ int bench_print(const struct cli *cli, const struct bench *bench, const struct b
         return report_write(cli, out.data, out.length, err);
 }
 
+static void add_samples(const char *name, const uint64_t *samples, size_t count, bool *first,
+                        struct strbuf *out)
+{
+        if (count == 0)
+                return;
+        strbuf_addf(out, "%s\n\"%s\": [", *first ? "" : ",", name);
+        for (size_t i = 0; i < count; i++)
+                strbuf_addf(out, "%s%llu", i ? ", " : "", (unsigned long long)samples[i]);
+        strbuf_adds(out, "]");
+        *first = false;
+}
+
 int bench_write_raw(const struct bench_all *all, const char *path, struct error *err)
 {
         AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -225,18 +245,16 @@ int bench_write_raw(const struct bench_all *all, const char *path, struct error 
         if (fd < 0)
                 return error_set_errno(err, "open '%s'", path);
         strbuf_adds(&out, "{\"unit\": \"ns\", \"rows\": {");
-        for (size_t i = 0; i < all->row_count; i++) {
-                const struct bench_row *row = &all->rows[i];
-
-                if (!row->measured)
-                        continue;
-                strbuf_addf(&out, "%s\n\"%s\": [", first ? "" : ",", row->kind->name);
-                for (size_t j = 0; j < row->sample_count; j++)
-                        strbuf_addf(&out, "%s%llu", j ? ", " : "",
-                                    (unsigned long long)row->samples[j]);
-                strbuf_adds(&out, "]");
-                first = false;
-        }
+        for (size_t i = 0; i < all->row_count; i++)
+                if (all->rows[i].measured)
+                        add_samples(all->rows[i].kind->name, all->rows[i].samples,
+                                    all->rows[i].sample_count, &first, &out);
+        /* Runs that each half second had, of rates. */
+        strbuf_adds(&out, "\n}, \"figures\": {");
+        first = true;
+        for (size_t i = 0; i < all->figure_count; i++)
+                add_samples(all->figures[i].name, all->figures[i].samples,
+                            all->figures[i].sample_count, &first, &out);
         strbuf_adds(&out, "\n}}\n");
         if (out.failed)
                 return error_set_nomem(err);

@@ -89,8 +89,10 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
         }
         if (r == 0)
                 r = tell(cli, options, bench, all, err);
-        if (all)
+        if (all) {
                 bench_rows_done(all->rows, all->row_count);
+                bench_figures_done(all->figures, all->figure_count);
+        }
         if (bench)
                 bench_close(bench);
         mem_free(bench);

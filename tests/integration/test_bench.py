@@ -1,6 +1,7 @@
 """`sandbox bench` measures what it says. Figures are not looked at: a timed assertion is not a test."""
 
 import json
+import os
 import xml.dom.minidom
 
 import pytest
@@ -51,10 +52,15 @@ def test_an_allowed_connection_is_compared_with_the_hosts(sandbox, no_leftovers)
     assert all(figures[name]["value"] > 0 for name in set(figures) - {"connect-added"})
 
 
-def test_two_clients_and_a_burst_of_a_hundred_come_through(sandbox, no_leftovers):
-    figures = by_name(bench(sandbox, "--only", "rate,burst")["figures"])
+def test_two_clients_and_a_burst_of_a_hundred_come_through(sandbox, place, no_leftovers):
+    raw = place / "raw.json"
+    figures = by_name(bench(sandbox, "--only", "rate,burst", "--raw", str(raw))["figures"])
     assert set(figures) == {"rate-bare", "rate-warm", "burst-median", "burst-p99"}
     assert all(figure["measured"] and figure["value"] > 0 for figure in figures.values()), figures
+    samples = json.loads(raw.read_text())["figures"]
+    assert all(sum(samples[name]) == figures[name]["runs"] > 0 for name in ("rate-bare", "rate-warm"))
+    assert len(samples["burst-median"]) == figures["burst-p99"]["runs"] == 500
+    assert figures["rate-bare"]["cold"] == 0 and figures["rate-warm"]["cold"] < figures["rate-warm"]["runs"] / 2
 
 
 def test_a_keeper_of_somebody_else_is_not_asked(sandbox, place):
@@ -97,3 +103,12 @@ def test_a_check_that_checks_nothing_is_an_error(sandbox, place):
     assert nothing.exit_code == 125 and "nothing of" in nothing.error
     assert check(sandbox, ratios(sandbox, place, {"value": "sandbox"})).exit_code == 125
     assert check(sandbox, str(place / "missing.json")).exit_code == 125
+
+
+def test_what_fails_where_it_was_to_be_measured_fails_the_check(sandbox, place):
+    (place / "bin").mkdir()
+    sandbox.make_file(place / "bin/firejail", "#!/bin/sh\nexit 3\n", 0o755)
+    pairs = [{"value": name, "over": "bare", "ratio": 1e6} for name in ("sandbox", "firejail")]
+    outcome = sandbox.call("bench", "--runs", "2", "--only", "bare,sandbox,firejail", "--check", ratios(sandbox, place, *pairs),
+                           env={"PATH": f"{place / 'bin'}:{os.environ['PATH']}"}, timeout=300)
+    assert outcome.exit_code == 1 and "firejail against bare was not compared: failed: " in outcome.error, outcome
