@@ -70,7 +70,7 @@ _sandbox_value() {
                 COMPREPLY=()
                 ;;
         -c | --code | --entry | --registry | --collect | -t | --timeout | --cpu-time | -m | --memory | --cpus | --processes | --disk | --open-files | \
-                --output-limit | --fuel | --allow | --deny | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | --idle | --slots | \
+                --output-limit | --fuel | --allow | --deny | --volume | -e | --env | --set | --set-file | --jobs | --name | --runs | --idle | --slots | --least | \
                 --since | --until | --user | -n | --limit | --older-than | --max-size | --interval | --base | --max-sessions | --idle-timeout)
                 COMPREPLY=() ;;
         *) return 1 ;;
@@ -112,7 +112,7 @@ _sandbox() {
                 fi
                 ;;
         top) _sandbox_words "--interval --once --json --help -h" ;;
-        keeper) _sandbox_words "--idle --slots --socket --languages --log --quiet --help -q -h" ;;
+        keeper) _sandbox_words "--idle --slots --least --socket --languages --log --quiet --help -q -h" ;;
         mcp) _sandbox_words "--policy --sealed --languages --no-packages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
         images) _sandbox_words "build list prune --base --no-packages --all --json --help -h" ;;
         help) _sandbox_words "$commands" ;;

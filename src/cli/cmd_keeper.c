@@ -25,7 +25,9 @@ enum { PASSED_FD = 3, BACKLOG = 64, SLOTS_MAX = 16 };
 
 static const struct option keeper_options[] = {
         { "idle", 0, "T", false, false, "end by itself after so long without a command (10m)" },
-        { "slots", 0, "N", false, false, "containers kept ready for each kind of run (4)" },
+        { "slots", 0, "N", false, false, "containers at most for each kind of run (4)" },
+        { "least", 0, "N", false, false,
+          "of them, ready also where none was asked for lately (0)" },
         { "socket", 0, "PATH", false, false, "where commands find it; else SANDBOX_KEEPER" },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
         { "log", 0, "FILE", false, false,
@@ -37,10 +39,12 @@ static const struct option keeper_options[] = {
 
 /* What one keeper works on. */
 struct keeper {
-        char *path;    /* owned; NULL where the socket was handed to us */
-        int listen_fd; /* owned */
-        int lock_fd;   /* owned: held while we live */
-        int stop_fd;   /* owned: signals that end us */
+        char *path;      /* owned; NULL where the socket was handed to us */
+        int listen_fd;   /* owned */
+        char *lock_path; /* owned */
+        int lock_fd;     /* owned: held while we live */
+        bool has_place;  /* the lock and the socket are ours */
+        int stop_fd;     /* owned: signals that end us */
         struct run_log log;
 };
 
@@ -73,19 +77,34 @@ static int make_folder(const char *path, struct error *err)
         return 0;
 }
 
+/* Whether the file still has its name: a keeper that ends takes the name away. */
+static bool is_named(int fd)
+{
+        struct stat info;
+
+        return fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
 /* One keeper at a time; a socket that a killed one left is in nobody's way. */
 static int take_place(struct keeper *keeper, struct error *err)
 {
         AUTO_STRBUF struct strbuf lock = { 0 };
 
         strbuf_addf(&lock, "%s.lock", keeper->path);
-        if (lock.failed)
+        keeper->lock_path = strbuf_take(&lock);
+        if (!keeper->lock_path)
                 return error_set_nomem(err);
-        keeper->lock_fd = open(lock.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (keeper->lock_fd < 0)
-                return error_set_errno(err, "open '%s'", lock.data);
-        if (flock(keeper->lock_fd, LOCK_EX | LOCK_NB) < 0)
-                return error_set(err, SBX_EINVAL, "a keeper listens on '%s' already", keeper->path);
+        do {
+                fd_close(keeper->lock_fd);
+                keeper->lock_fd =
+                        open(keeper->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+                if (keeper->lock_fd < 0)
+                        return error_set_errno(err, "open '%s'", keeper->lock_path);
+                if (flock(keeper->lock_fd, LOCK_EX | LOCK_NB) < 0)
+                        return error_set(err, SBX_EINVAL, "a keeper listens on '%s' already",
+                                         keeper->path);
+        } while (!is_named(keeper->lock_fd));
+        keeper->has_place = true;
         if (unlink(keeper->path) < 0 && errno != ENOENT)
                 return error_set_errno(err, "remove '%s'", keeper->path);
         return 0;
@@ -133,6 +152,16 @@ static int open_socket(const struct options *options, struct keeper *keeper, str
         return r < 0 ? r : listen_at(keeper, err);
 }
 
+/* Those that the caller ignores are not for us: nohup, and shells that start something in the
+ * background, do so. */
+static void add_unless_ignored(sigset_t *signals, int number)
+{
+        struct sigaction action;
+
+        if (sigaction(number, NULL, &action) < 0 || action.sa_handler != SIG_IGN)
+                (void)sigaddset(signals, number);
+}
+
 /* Before any thread is there: all of them are deaf to these then. */
 static int catch_signals(struct keeper *keeper, struct error *err)
 {
@@ -140,32 +169,43 @@ static int catch_signals(struct keeper *keeper, struct error *err)
 
         sigemptyset(&signals);
         sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGINT);
-        sigaddset(&signals, SIGHUP);
+        add_unless_ignored(&signals, SIGINT);
+        add_unless_ignored(&signals, SIGHUP);
         (void)sigprocmask(SIG_BLOCK, &signals, NULL);
         keeper->stop_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
         return keeper->stop_fd < 0 ? error_set_errno(err, "watch for signals") : 0;
 }
 
-static int read_numbers(const struct options *options, uint64_t *ret_idle_ms, uint64_t *ret_slots,
+static int read_number(const struct options *options, const char *name, unsigned least,
+                       unsigned most, unsigned *number, struct error *err)
+{
+        const char *text = options_value(options, name);
+        char *end = NULL;
+        unsigned long value = text ? strtoul(text, &end, 10) : *number;
+
+        if (text && (*end || *text < '0' || *text > '9' || value < least || value > most))
+                return error_set(err, SBX_EINVAL, "option '--%s': a number from %u to %u", name,
+                                 least, most);
+        *number = (unsigned)value;
+        return 0;
+}
+
+static int read_numbers(const struct options *options, sbx_engine_options *wanted,
                         struct error *err)
 {
-        const char *idle = options_value(options, "idle"), *slots = options_value(options, "slots");
-        char *end = NULL;
+        const char *idle = options_value(options, "idle");
+        int r = 0;
 
-        *ret_idle_ms = 600000;
-        *ret_slots = 4;
-        if (idle && units_parse_duration(idle, ret_idle_ms, err) < 0) {
+        wanted->warm_idle_ms = 600000;
+        wanted->warm_slots = 4;
+        if (idle && units_parse_duration(idle, &wanted->warm_idle_ms, err) < 0) {
                 error_prefix(err, "option '--idle'");
                 return SBX_EINVAL;
         }
-        if (slots)
-                *ret_slots = strtoull(slots, &end, 10);
-        if (slots &&
-            (*end || *slots < '0' || *slots > '9' || *ret_slots < 1 || *ret_slots > SLOTS_MAX))
-                return error_set(err, SBX_EINVAL, "option '--slots': a number from 1 to %d",
-                                 SLOTS_MAX);
-        return 0;
+        r = read_number(options, "slots", 1, SLOTS_MAX, &wanted->warm_slots, err);
+        return r < 0 ? r
+                     : read_number(options, "least", 0, wanted->warm_slots, &wanted->warm_least,
+                                   err);
 }
 
 static void say_where(const char *path)
@@ -183,8 +223,7 @@ static int serve(const struct options *options, struct keeper *keeper, struct er
         sbx_engine_options wanted = { .size = sizeof(wanted),
                                       .languages_dir = options_value(options, "languages") };
         sbx_error *failure = NULL;
-        uint64_t idle_ms, slots;
-        int r = read_numbers(options, &idle_ms, &slots, err);
+        int r = read_numbers(options, &wanted, err);
 
         if (r < 0)
                 return r;
@@ -193,14 +232,13 @@ static int serve(const struct options *options, struct keeper *keeper, struct er
                 return r;
         wanted.slot_handler = run_log_handle;
         wanted.slot_userdata = &keeper->log;
-        wanted.warm_slots = (unsigned)slots;
-        wanted.warm_idle_ms = idle_ms;
         engine = sbx_engine_new(&wanted, &failure);
         if (!engine)
                 return report_take(err, failure);
         if (!options_given(options, "quiet") && keeper->path)
                 say_where(keeper->path);
-        if (sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, idle_ms, &failure) < 0)
+        if (sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, wanted.warm_idle_ms,
+                             &failure) < 0)
                 return report_take(err, failure);
         return 0;
 }
@@ -218,12 +256,15 @@ static int keeper_main(const struct cli *cli, const struct options *options, str
                 r = open_socket(options, &keeper, err);
         if (r == 0)
                 r = serve(options, &keeper, err);
-        if (keeper.path && keeper.listen_fd >= 0)
-                (void)unlink(keeper.path); /* ours, while we hold the lock */
+        if (keeper.has_place) {
+                (void)unlink(keeper.path);
+                (void)unlink(keeper.lock_path); /* last: until then nobody else is here */
+        }
         fd_close(keeper.listen_fd);
         fd_close(keeper.lock_fd);
         fd_close(keeper.stop_fd);
         mem_free(keeper.path);
+        mem_free(keeper.lock_path);
         run_log_close(&keeper.log);
         return r;
 }
