@@ -30,7 +30,7 @@ enum {
         PAGES = LARGE / SMALL,
         PRESENT_LEAST = PAGES / 8 * 7, /* with fewer, the rest would be memory for nothing */
         WORTH_WHILE = 8,               /* large pages; a small interpreter is copied as it is */
-        MAPS_MAX = 256 << 10,
+        MAPS_MAX = 1 << 20,
         PIECE_LEAST = 256 << 10, /* Python 3.9; 1 MiB since */
         PIECE_MOST = 1 << 20,
         AREA = 256 << 20, /* what does not fit lies where it will */
@@ -139,24 +139,63 @@ static int gather_all(const char *maps, bool make)
         return count;
 }
 
-void pages_gather(void)
+/* Whether it is memory that copies would have together: all but what is private, and files with a
+ * name that can only be read. */
+static bool is_shared(const char *permissions, const char *end)
+{
+        static const char removed[] = " (deleted)";
+        size_t length = sizeof(removed) - 1;
+        const char *name = memchr(permissions, '/', (size_t)(end - permissions));
+
+        if (permissions[3] != 's')
+                return false;
+        return permissions[1] == 'w' || !name || strncmp(end - length, removed, length) == 0;
+}
+
+static bool has_shared(const char *maps)
+{
+        for (const char *line = maps, *end; (end = strchr(line, '\n')); line = end + 1) {
+                const char *permissions = memchr(line, ' ', (size_t)(end - line));
+
+                if (!permissions || end - permissions < 22 || is_shared(permissions + 1, end))
+                        return true;
+        }
+        return false;
+}
+
+/* The text of all mappings, with a NUL at its end; or NULL. */
+static char *read_maps(void)
 {
         AUTO_CLOSE int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
         size_t length = 0;
-        ssize_t n = 0;
-        char *maps;
+        ssize_t n = -1;
+        char *maps = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                          0); /* zeroed */
 
-        if (!area.is_wanted)
-                return;
-        end_area();
-        maps = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                    0); /* zeroed: the text ends with a NUL */
         if (maps == MAP_FAILED)
-                return;
+                return NULL;
         while (fd >= 0 && length < MAPS_MAX - 1 &&
                (n = read(fd, maps + length, MAPS_MAX - 1 - length)) > 0)
                 length += (size_t)n;
-        if (n == 0 && gather_all(maps, false) >= WORTH_WHILE)
+        if (n == 0)
+                return maps;
+        (void)munmap(maps, MAPS_MAX);
+        return NULL;
+}
+
+bool pages_gather(void)
+{
+        bool is_large = area.is_wanted, is_good;
+        char *maps;
+
+        if (is_large)
+                end_area();
+        maps = read_maps();
+        if (!maps)
+                return false;
+        is_good = !has_shared(maps);
+        if (is_good && is_large && gather_all(maps, false) >= WORTH_WHILE)
                 (void)gather_all(maps, true);
         (void)munmap(maps, MAPS_MAX);
+        return is_good;
 }

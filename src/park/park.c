@@ -419,7 +419,8 @@ void park_serve(void)
         sigfillset(&all);
         (void)sigprocmask(SIG_SETMASK, &all, NULL);
         refuse_threads();
-        pages_gather();
+        if (!pages_gather())
+                _exit(1);
         park.own_fd_count = numbers_in("/proc/self/fd", park.own_fds, OWN_FDS_MAX);
         look_around();
         if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||

@@ -43,7 +43,8 @@ void once_execute(const struct init *init);
 void pages_begin(void);
 /* Where a piece of this length is to be mapped; NULL: anywhere. */
 void *pages_place(size_t length);
-void pages_gather(void);
+/* False where copies would share memory that one of them could write: then there may be none. */
+bool pages_gather(void);
 
 /* stops.c: what the hooks ask. */
 /* Before a path is opened; true: the descriptor, or -1 with errno, is the answer. */
