@@ -130,8 +130,8 @@ bool nest_renew(struct nest *nest, const struct run *run)
 {
         /* What hit a limit, was ended by us or left something is not looked into any further. */
         return run->has_exited && run->is_gone && !run->was_ended && run->exited.survivors == 0 &&
-               run->counted.memory_kills == 0 && run->counted.fork_refusals == 0 &&
-               nest_is_empty(nest);
+               !run->has_traces && run->counted.memory_kills == 0 &&
+               run->counted.fork_refusals == 0 && nest_is_empty(nest);
 }
 
 void nest_end(struct nest *nest)

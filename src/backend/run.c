@@ -105,6 +105,7 @@ static void keep_report(struct run *run, const struct report *report)
                 break;
         case REPORT_GONE:
                 run->is_gone = true;
+                run->has_traces = report->has_traces != 0;
                 break;
         default:
                 break;

@@ -45,6 +45,8 @@ struct run {
         struct report exited; /* kind REPORT_EXITED once it ended by itself or by a signal */
         struct report failed; /* kind REPORT_FAILED if it could not be started */
         bool is_ready, has_exited, has_failed, is_gone;
+        bool is_overdue; /* the program was not started in time */
+        bool has_traces; /* in a nest: the next run there could see that this one was */
         bool was_ended;  /* by the one who watched it, for a limit or because it was called off */
         bool is_nested;  /* it is a nest, and built */
         bool is_waiting; /* its guest waits for a program */

@@ -134,9 +134,8 @@ static pid_t start_keeper(struct init *init, int *ret_pidfd)
         }
         pid = sys_clone3(&args);
         init->is_born_in_group = pid >= 0 && init->into_fd >= 0;
-        if (pid < 0 && errno == ENOSYS) /* the profile of container engines hides clone3 */
-                pid = (pid_t)syscall(SYS_clone, (args.flags & ~SYS_CLONE_INTO_CGROUP) | SIGCHLD,
-                                     NULL, ret_pidfd, NULL, NULL);
+        if (pid < 0 && errno == ENOSYS)
+                pid = sys_clone(&args);
         if (pid < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
         if (pid == 0) {
@@ -161,6 +160,37 @@ static void end_keeper(const struct init *init, pid_t pid, int pidfd)
                 (void)kill(pid, signal); /* dead already is as good */
 }
 
+/* What runs depend on must not be stopped: their dead would wait to be seen off for as long. */
+static bool is_depended_on(const struct init *init)
+{
+        return init->plan.park || init->plan.nest;
+}
+
+static bool has_stopped(const struct init *init, pid_t keeper)
+{
+        siginfo_t info = { 0 };
+
+        return is_depended_on(init) &&
+               waitid(P_PID, (id_t)keeper, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == keeper;
+}
+
+static void wake_up(int number)
+{
+        (void)number; /* the wait that it ends is what it is for */
+}
+
+/* Has a child that stops end waits with this mask, and nothing else. */
+static void hear_children(sigset_t *ret_mask)
+{
+        const struct sigaction action = { .sa_handler = wake_up };
+        sigset_t child;
+
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        (void)sigaction(SIGCHLD, &action, NULL);
+        (void)sigprocmask(SIG_BLOCK, &child, ret_mask);
+}
+
 /* Waits until the keeper has ended or the supervisor is gone, which ends the keeper. */
 static void watch(const struct init *init, pid_t keeper_pid, int keeper, int supervisor)
 {
@@ -169,10 +199,19 @@ static void watch(const struct init *init, pid_t keeper_pid, int keeper, int sup
                 { .fd = supervisor, .events = POLLIN },
                 { .fd = HELPER_SOCKET, .events = POLLRDHUP },
         };
+        sigset_t mask;
 
+        sigemptyset(&mask);
+        if (is_depended_on(init))
+                hear_children(&mask);
         while (!(watched[0].revents & POLLIN)) {
-                if (poll(watched, 3, -1) < 0 && errno != EINTR)
-                        break;
+                if (has_stopped(init, keeper_pid))
+                        end_keeper(init, keeper_pid, keeper);
+                if (ppoll(watched, 3, NULL, &mask) < 0) {
+                        if (errno != EINTR)
+                                break;
+                        continue; /* with what was seen before */
+                }
                 if (watched[1].revents || (watched[2].revents & (POLLRDHUP | POLLHUP | POLLERR))) {
                         end_keeper(init, keeper_pid, keeper);
                         watched[1].fd = watched[2].fd = -1;

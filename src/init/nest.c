@@ -23,6 +23,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -30,6 +31,17 @@
 #include <unistd.h>
 
 enum { CODE_INODES = 512, CODE_FOLDERS = 33, UNSIZED_BYTES = 64 << 10, UNSIZED_INODES = 64 };
+
+/* What runs in a nest could leave for the next: counters of the network namespace, of what they
+ * tried to send and of what the kernel sends for the groups that they join. */
+static const char *const counter_files[] = { "thread-self/net/snmp", "thread-self/net/dev" };
+enum { COUNTER_FILES = ARRAY_SIZE(counter_files), COUNTER_BYTES = 4096 };
+
+struct counters {
+        int fds[COUNTER_FILES];
+        ssize_t lengths[COUNTER_FILES];
+        char before[COUNTER_FILES][COUNTER_BYTES]; /* any run */
+};
 
 /* A keeper that waits for its run. */
 struct egg {
@@ -117,6 +129,30 @@ static const struct step nest_steps[] = {
         { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
         { STAGE_NAMESPACES, open_shared_namespaces, true },
 };
+
+static void counters_open(const struct init *init, struct counters *counters)
+{
+        for (int i = 0; i < COUNTER_FILES; i++) {
+                counters->fds[i] = openat(init->host_proc, counter_files[i], O_RDONLY | O_CLOEXEC);
+                counters->lengths[i] =
+                        pread(counters->fds[i], counters->before[i], COUNTER_BYTES, 0);
+        }
+}
+
+/* Counters that cannot be read may have changed. */
+static bool counters_have_moved(const struct counters *counters)
+{
+        char now[COUNTER_BYTES];
+
+        for (int i = 0; i < COUNTER_FILES; i++) {
+                ssize_t length = pread(counters->fds[i], now, sizeof(now), 0);
+
+                if (length <= 0 || length != counters->lengths[i] ||
+                    memcmp(now, counters->before[i], (size_t)length) != 0)
+                        return true;
+        }
+        return false;
+}
 
 /* ---- a run ---- */
 
@@ -255,15 +291,24 @@ static pid_t clone_keeper(int *ret_pidfd)
                 .exit_signal = SIGCHLD,
         };
 
-        return sys_clone3(&args);
+        pid_t pid = sys_clone3(&args);
+
+        return pid < 0 && errno == ENOSYS ? sys_clone(&args) : pid;
 }
 
 /* Reports of the nest itself about a run go to whoever ordered it. */
-static void report_to(struct init *init, int socket, enum report_kind kind, const int *fd)
+static int report_to(struct init *init, int socket, enum report_kind kind, const int *fd)
 {
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
-        (void)message_send(socket, &init->report, sizeof(init->report), fd, fd != NULL);
+        return message_send(socket, &init->report, sizeof(init->report), fd, fd != NULL);
+}
+
+static void report_failure_to(struct init *init, int socket, enum stage stage)
+{
+        init->report.sys_errno = errno;
+        init->report.stage = stage;
+        (void)report_to(init, socket, REPORT_FAILED, NULL); /* where somebody is left */
 }
 
 /* Until the keeper has ended; whoever ordered the run and went away needs it no longer. */
@@ -336,7 +381,8 @@ static pid_t use_egg(struct egg *egg, const struct hatch *order, const int *fds,
         return keeper;
 }
 
-static void hatch(struct init *init, struct egg *egg, const struct hatch *order, const int *fds)
+static void hatch(struct init *init, const struct counters *counters, struct egg *egg,
+                  const struct hatch *order, const int *fds)
 {
         int pidfd = -1;
         pid_t keeper = use_egg(egg, order, fds, &pidfd);
@@ -348,22 +394,27 @@ static void hatch(struct init *init, struct egg *egg, const struct hatch *order,
                 lay(init);
                 hatch_main(init, order, fds);
         }
-        init->report.sys_errno = errno;
-        init->report.stage = STAGE_NAMESPACES;
         init->report.keeper_pid = keeper;
-        report_to(init, fds[0], keeper < 0 ? REPORT_FAILED : REPORT_STARTED,
-                  keeper < 0 ? NULL : &pidfd);
+        if (keeper < 0) {
+                report_failure_to(init, fds[0], STAGE_NAMESPACES);
+        } else if (report_to(init, fds[0], REPORT_STARTED, &pidfd) < 0) {
+                /* Nobody could end it by its descriptor. */
+                report_failure_to(init, fds[0], STAGE_ORDER);
+                (void)kill(keeper, SIGKILL);
+        }
         for (uint32_t i = 1; i < order->fd_count; i++)
                 fd_close(fds[i]);
         if (keeper > 0)
                 wait_for(keeper, pidfd, fds[0], &init->report.wait_status);
         fd_close(pidfd);
-        report_to(init, fds[0], REPORT_GONE, NULL);
+        init->report.has_traces = counters_have_moved(counters);
+        (void)report_to(init, fds[0], REPORT_GONE, NULL); /* likewise */
         fd_close(fds[0]);
 }
 
 _Noreturn void nest_main(struct init *init)
 {
+        struct counters counters;
         struct egg egg = { 0 };
         int fds[ORDER_FDS_MAX];
         struct hatch order;
@@ -377,6 +428,7 @@ _Noreturn void nest_main(struct init *init)
         init->own_pidfd = sys_pidfd_open(getpid());
         if (init->own_pidfd < 0)
                 report_failure(init, STAGE_NAMESPACES, errno);
+        counters_open(init, &counters);
         report_send(init, REPORT_NESTED, NULL, 0);
         for (;;) {
                 int r = message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX,
@@ -391,6 +443,6 @@ _Noreturn void nest_main(struct init *init)
                 if (count == 0)
                         lay_egg(init, &egg);
                 else
-                        hatch(init, &egg, &order, fds);
+                        hatch(init, &counters, &egg, &order, fds);
         }
 }

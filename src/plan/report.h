@@ -173,7 +173,8 @@ struct report {
         uint32_t guest_uid;    /* as the host sees it */
         uint32_t guest_groups; /* of the caller's that it keeps: only root can give them up */
         int32_t landlock_abi;
-        int32_t keeper_pid; /* as the host sees it; with REPORT_STARTED */
+        int32_t keeper_pid;  /* as the host sees it; with REPORT_STARTED */
+        uint32_t has_traces; /* REPORT_GONE of a nest: the next run could see that this one was */
         uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;
         struct report_counted counted;  /* of a run in a container engine, with REPORT_EXITED */
         char detail[REPORT_DETAIL_MAX]; /* the path concerned, or empty */
