@@ -85,10 +85,11 @@ typedef struct sbx_engine_options {
         const char *init_path;     /* the helper program; NULL: found beside the program, else as
                                       installed */
         unsigned max_runs;         /* runs at once; 0: 256. Further ones wait their turn. */
-        unsigned warm_slots;       /* containers kept ready for each kind of run, and interpreters
-                                      parked; 0: none */
+        unsigned warm_slots;       /* containers at most for each kind of run, one ahead of those
+                                      in use, and interpreters parked; 0: none */
         uint64_t warm_idle_ms;     /* they end after so long without such a run; 0: ten minutes */
-        const char *keeper_path;   /* the socket of a keeper to borrow from; NULL: none */
+        const char *keeper_path;   /* the socket of a keeper to borrow from, where warm_slots is 0;
+                                      NULL: none */
         bool warm_waits;           /* a run waits until one is ready; for tests */
         bool early_start;          /* a run follows at once: its helper starts beside the engine */
         bool untrusted_requests;   /* what a request sets by itself (sbx_request_set and _add_mount)
@@ -98,7 +99,10 @@ typedef struct sbx_engine_options {
         void (*slot_handler)(const struct sbx_event *event, void *userdata);
         void *slot_userdata;
         uint64_t warm_memory; /* bytes that all parked interpreters may take together; those
-                                 not asked for in the longest time give way; 0: 1 GiB */
+                                 not asked for in the longest time give way, and one that is
+                                 larger is not kept; below 32 MiB none; 0: 1 GiB */
+        unsigned warm_least;  /* containers ready for each kind of run that was asked for, also
+                                 after warm_idle_ms; at most warm_slots */
 } sbx_engine_options;
 
 /* `options` may be NULL for the defaults. */
@@ -154,8 +158,8 @@ SBX_API int sbx_policy_load_environment(sbx_policy *policy, char *const *environ
  * variable), line, column and language (of the block). Caller frees. */
 SBX_API char *sbx_policy_show(const sbx_policy *policy, const char *language, const char *form,
                               sbx_error **err);
-/* The backend that the policy names first, such as "docker"; "auto" where it leaves the choice, NULL
- * where its parts contradict one another. A block for one language is not looked at. */
+/* The backend that the policy names first, such as "docker"; "auto" where it leaves the choice,
+ * NULL where its parts contradict one another. A block for one language is not looked at. */
 SBX_API const char *sbx_policy_backend(const sbx_policy *policy);
 /* Whether this engine can run under the policy: languages it names that nobody has, and parts that
  * are not in this build, are errors. */

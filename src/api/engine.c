@@ -32,6 +32,7 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
         inner = (struct engine_options){ .init_path = given.init_path,
                                          .max_runs = given.max_runs,
                                          .warm_slots = given.warm_slots,
+                                         .warm_least = given.warm_least,
                                          .warm_idle_ms = given.warm_idle_ms,
                                          .warm_memory = given.warm_memory,
                                          .warm_waits = given.warm_waits,

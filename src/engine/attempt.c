@@ -126,7 +126,7 @@ static void end_open(struct passage *passage, struct attempt *attempt)
 {
         const struct run *run = &attempt->run;
 
-        attempt->lodging.is_unanswered = run->keeper_pid > 0 && !run->is_ready && !run->has_failed;
+        attempt->lodging.is_unanswered = run->keeper_pid > 0 && run->is_overdue;
         if (run_finish(&attempt->run) > 0)
                 passage_tell(passage, "cleanup.leftover", "a control group could not be removed");
         run_close(&attempt->run); /* what it pins must be gone before the nest is looked at */

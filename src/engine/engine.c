@@ -242,7 +242,8 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         r = fd_open_standard(NULL) < 0 ? error_set_errno(err, "open /dev/null") : 0;
         engine->init_path = options->init_path ? mem_strdup(options->init_path)
                                                : engine_find_helper("sandbox-init", "SANDBOX_INIT");
-        if (r == 0 && options->keeper_path)
+        /* One that has nests of its own would only take up a keeper's time. */
+        if (r == 0 && options->keeper_path && options->warm_slots == 0)
                 find_keeper(engine, options->keeper_path);
         /* What it does not need to know is looked up while it starts. */
         if (r == 0 && options->early_start && engine->init_path && !engine->keeper_path)

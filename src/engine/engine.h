@@ -60,6 +60,7 @@ struct engine_options {
         const char *init_path;   /* NULL: found */
         unsigned max_runs;       /* 0: the default */
         unsigned warm_slots;     /* containers kept ready for each kind of run; 0: none */
+        unsigned warm_least;     /* of them, also where none is asked for any more */
         uint64_t warm_idle_ms;   /* for so long without a run of the kind; 0: the default */
         uint64_t warm_memory;    /* bytes of all parked interpreters together; 0: the default */
         bool warm_waits;         /* a run waits for one: for tests */

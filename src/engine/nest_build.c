@@ -7,8 +7,8 @@
 
 #include <fcntl.h>
 
-enum { PARK_START_MS = 30000, LIBRARY_MAX = 16 << 20 };
-static const struct cgroup_limits park_limits = { UINT64_C(2) << 30, 64, 1000 };
+enum { PARK_START_MS = 30000, LIBRARY_MAX = 16 << 20, PARK_PROCESSES = 64, PARK_CPU_MILLI = 1000 };
+#define PARK_MEMORY_MOST (UINT64_C(2) << 30)
 
 static int decode(const struct strbuf *bytes, struct plan *ret_plan, void **ret_arena)
 {
@@ -104,15 +104,17 @@ struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
         return NULL;
 }
 
-struct park *park_build(struct engine *engine, const struct strbuf *bytes)
+struct park *park_build(struct engine *engine, const struct strbuf *bytes, uint64_t memory)
 {
+        struct cgroup_limits limits = { memory < PARK_MEMORY_MOST ? memory : PARK_MEMORY_MOST,
+                                        PARK_PROCESSES, PARK_CPU_MILLI };
         struct backend_host host = host_of(engine);
         struct park *park = mem_alloc(sizeof(*park));
         AUTO_FREE void *arena = NULL;
         struct plan plan;
 
         if (!park || decode(bytes, &plan, &arena) < 0 ||
-            park_start(&host, &plan, &park_limits, park, NULL) < 0) {
+            park_start(&host, &plan, &limits, park, NULL) < 0) {
                 mem_free(park);
                 return NULL;
         }

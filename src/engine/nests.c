@@ -68,7 +68,7 @@ static struct stock *add_stock(struct nests *nests, struct nest_kind *kind)
         if (!stock || nest_kind_complete(kind) < 0)
                 return NULL; /* all are in use: the rest go without */
         if (is_full) {
-                nests_doom_stock(nests, stock);
+                nests_doom_stock(nests, stock, 0);
                 if (stock->idle_count > 0 || stock->park)
                         return NULL;
                 nest_kind_done(&stock->kind);
@@ -90,17 +90,48 @@ static struct stock *add_stock(struct nests *nests, struct nest_kind *kind)
         return stock;
 }
 
-/* One is always ready beside those that runs have, up to the maximum, so that the next run need not
- * miss it first; the interpreter comes with the first. */
+bool attempts_may_go_on(const struct attempts *attempts)
+{
+        return attempts->failures < FAILURES_FREE || clock_now_ns() >= attempts->next_ns;
+}
+
+void attempts_note(struct attempts *attempts, bool is_made)
+{
+        if (is_made) {
+                *attempts = (struct attempts){ 0 };
+                return;
+        }
+        if (++attempts->failures < FAILURES_FREE)
+                return;
+        attempts->pause_ns = attempts->pause_ns ? attempts->pause_ns * 2 : PAUSE_FIRST;
+        if (attempts->pause_ns > PAUSE_MOST)
+                attempts->pause_ns = PAUSE_MOST;
+        attempts->next_ns = clock_now_ns() + attempts->pause_ns;
+}
+
+/* One that has been copied often is to be replaced: addresses and seeds that its copies share are
+ * not to be those of all runs there ever are. */
+static bool needs_park(const struct stock *stock)
+{
+        if (stock->kind.park_plan.length == 0 || stock->kind.is_once || stock->is_building ||
+            !attempts_may_go_on(&stock->at_parks))
+                return false;
+        return !stock->park || (stock->park_copies >= COPIES_MAX && !stock->old_park);
+}
+
+/* One is always ready beside those that runs have, or as many as were asked for, up to the maximum,
+ * so that the next run need not miss it first; the interpreter comes with the first. */
 static void order_missing(struct nests *nests, struct stock *stock)
 {
         unsigned spare = stock->idle_count + stock->missing + stock->is_building;
+        unsigned wanted = nests->least > 1 ? nests->least : 1;
 
         stock->used_ns = clock_now_ns();
-        if (spare == 0 && stock->lent < nests->per_kind && stock->failures < ONCE_FAILURES_MAX)
+        if (!attempts_may_go_on(&stock->at_nests))
+                wanted = 0;
+        for (; spare < wanted && stock->lent + spare < nests->per_kind; spare++)
                 stock->missing++;
-        if (stock->kind.park_plan.length > 0 && !stock->kind.is_once && !stock->park &&
-            !stock->is_building)
+        if (needs_park(stock))
                 stock->wants_park = true;
         if (!nests->has_builder)
                 nests->has_builder =
@@ -138,6 +169,7 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
                                          .is_once = has_guest };
         stock->lent++;
         stock->park_users += has_park;
+        stock->park_copies += has_park;
         nests->stats.forked += has_park || has_guest;
         nests->stats.hatched++;
         /* The next guest that waits is made when this one is done: starting it takes what the run
@@ -169,6 +201,18 @@ bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret
         return taken;
 }
 
+/* The run that had a guest of it has ended. */
+static void give_park(struct nests *nests, struct stock *stock, const struct lodging *lodging)
+{
+        if (lodging->park == stock->park) {
+                stock->park_users--;
+                stock->park_is_silent |= lodging->is_unanswered;
+        } else if (lodging->park == stock->old_park) {
+                stock->old_users--;
+                nests_let_go_of_old(nests, stock);
+        }
+}
+
 void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
 {
         struct stock *stock = lodging->place;
@@ -179,9 +223,7 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         (void)pthread_mutex_lock(&nests->lock);
         stock->lent--;
         if (lodging->park)
-                stock->park_users--;
-        if (lodging->park && lodging->park == stock->park && lodging->is_unanswered)
-                stock->park_is_silent = true;
+                give_park(nests, stock, lodging);
         if (stock->kind.is_once) {
                 order_missing(nests, stock);
                 if (nests->has_builder && nests->doomed_count < DOOMED_MAX) {
@@ -239,6 +281,8 @@ struct nests *nests_new(struct engine *engine, const struct engine_options *opti
         nests->event_context = options->slot_context;
         nests->started_ns = clock_now_ns();
         nests->per_kind = options->warm_slots < PER_KIND_MAX ? options->warm_slots : PER_KIND_MAX;
+        nests->least =
+                options->warm_least < nests->per_kind ? options->warm_least : nests->per_kind;
         nests->idle_ns =
                 (options->warm_idle_ms ? options->warm_idle_ms : IDLE_MS_DEFAULT) * 1000000;
         nests->memory_most = options->warm_memory ? options->warm_memory : MEMORY_DEFAULT;
@@ -268,7 +312,7 @@ void nests_free(struct nests *nests)
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 
-                nests_doom_stock(nests, stock);
+                nests_doom_stock(nests, stock, 0);
                 nests_end_doomed(nests);
                 nest_kind_done(&stock->kind);
         }

@@ -52,7 +52,8 @@ void nest_kind_done(struct nest_kind *kind);
 /* nest_build.c: by the encoded plans; NULL where it did not come about. What was built is dropped,
  * not freed. */
 struct nest *nest_build(struct engine *engine, const struct nest_kind *kind);
-struct park *park_build(struct engine *engine, const struct strbuf *plan);
+/* An interpreter that takes more than `memory` bytes is ended. */
+struct park *park_build(struct engine *engine, const struct strbuf *plan, uint64_t memory);
 void nest_drop(struct nest *nest);
 void park_drop(struct park *park);
 

@@ -12,8 +12,18 @@ enum { LOOK_SECONDS = 5 };
 const char nests_container_slot[] = "container";
 const char nests_interpreter_slot[] = "interpreter";
 
-/* Both are called with the lock, which is let go while something is built. The bytes of a kind stay
- * as they are while its stock is there. */
+/* Told when it is there for the next run, and without the lock: who hears it may ask for figures.
+ * The stock stays what it is while something is being built in it. */
+static void end_building(struct nests *nests, struct stock *stock, bool is_made, const char *slot)
+{
+        nests->stats.failures += !is_made;
+        (void)pthread_mutex_unlock(&nests->lock);
+        nests_tell(nests, is_made ? "slot.made" : "slot.failed", slot);
+        (void)pthread_mutex_lock(&nests->lock);
+        stock->is_building = false;
+}
+
+/* Both are called with the lock, which is let go while something is built. */
 static void add_nest(struct nests *nests, struct stock *stock)
 {
         struct nest *nest;
@@ -22,16 +32,26 @@ static void add_nest(struct nests *nests, struct stock *stock)
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
         nest = nest_build(nests->engine, &stock->kind);
-        nests_tell(nests, nest ? "slot.made" : "slot.failed",
-                   nest_kind_has_guest(&stock->kind) ? nests_interpreter_slot
-                                                     : nests_container_slot);
         (void)pthread_mutex_lock(&nests->lock);
-        stock->is_building = false;
         if (nest)
                 stock->idle[stock->idle_count++] = nest; /* no more are missing than have room */
-        else
-                nests->stats.failures++;
-        stock->failures = nest ? 0 : stock->failures + 1;
+        attempts_note(&stock->at_nests, nest != NULL);
+        end_building(nests, stock, nest != NULL,
+                     nest_kind_has_guest(&stock->kind) ? nests_interpreter_slot
+                                                       : nests_container_slot);
+}
+
+/* The one before it, if there is one, serves the runs that have it to their end. */
+static void replace_park(struct nests *nests, struct stock *stock, struct park *park)
+{
+        if (stock->park) {
+                stock->old_park = stock->park;
+                stock->old_users = stock->park_users;
+        }
+        stock->park = park;
+        stock->park_users = 0;
+        stock->park_is_silent = false;
+        nests_let_go_of_old(nests, stock);
 }
 
 static void add_park(struct nests *nests, struct stock *stock)
@@ -41,14 +61,13 @@ static void add_park(struct nests *nests, struct stock *stock)
         stock->wants_park = false;
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
-        park = park_build(nests->engine, &stock->kind.park_plan);
-        nests_tell(nests, park ? "slot.made" : "slot.failed", nests_interpreter_slot);
+        park = park_build(nests->engine, &stock->kind.park_plan, nests->memory_most);
         (void)pthread_mutex_lock(&nests->lock);
-        stock->is_building = false;
-        stock->park = park;
-        stock->park_is_silent = false;
-        if (!park)
-                nests->stats.failures++;
+        stock->park_copies = 0; /* also of one that could not be replaced: not at every run */
+        if (park)
+                replace_park(nests, stock, park);
+        attempts_note(&stock->at_parks, park != NULL);
+        end_building(nests, stock, park != NULL, nests_interpreter_slot);
 }
 
 static struct stock *stock_to_fill(struct nests *nests)
@@ -87,11 +106,19 @@ void nests_doom(struct nests *nests, struct nest *nest, struct park *park, const
         (void)pthread_cond_signal(&nests->changed);
 }
 
-void nests_doom_stock(struct nests *nests, struct stock *stock)
+void nests_let_go_of_old(struct nests *nests, struct stock *stock)
 {
-        while (stock->idle_count > 0 && nests->doomed_count < DOOMED_MAX)
+        if (!stock->old_park || stock->old_users > 0 || nests->doomed_count == DOOMED_MAX)
+                return;
+        nests_doom(nests, NULL, stock->old_park, "slot.ended");
+        stock->old_park = NULL;
+}
+
+void nests_doom_stock(struct nests *nests, struct stock *stock, unsigned but)
+{
+        while (stock->idle_count > but && nests->doomed_count < DOOMED_MAX)
                 nests_doom(nests, stock->idle[--stock->idle_count], NULL, "slot.ended");
-        if (stock->park && stock->park_users == 0 && nests->doomed_count < DOOMED_MAX) {
+        if (but == 0 && stock->park && stock->park_users == 0 && nests->doomed_count < DOOMED_MAX) {
                 nests_doom(nests, NULL, stock->park, "slot.ended");
                 stock->park = NULL;
         }
@@ -103,7 +130,8 @@ void nests_doom_dead(struct nests *nests, struct stock *stock)
 
         while (nests->doomed_count < DOOMED_MAX && (dead = take_dead(stock))) {
                 nests_doom(nests, dead, NULL, "slot.died");
-                stock->missing += stock->idle_count + stock->missing == 0;
+                stock->missing += stock->idle_count + stock->missing == 0 &&
+                                  attempts_may_go_on(&stock->at_nests);
         }
 }
 
@@ -115,14 +143,19 @@ static void look_after(struct nests *nests)
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 
-                if (now - stock->used_ns > nests->idle_ns) {
-                        nests_doom_stock(nests, stock);
-                } else if (stock->park && stock->park_users == 0 &&
-                           (stock->park_is_silent || nests_park_is_dead(stock->park)) &&
-                           nests->doomed_count < DOOMED_MAX) {
+                bool is_idle = now - stock->used_ns > nests->idle_ns;
+
+                nests_let_go_of_old(nests, stock);
+                if (is_idle)
+                        nests_doom_stock(nests, stock, nests->least);
+                if (is_idle && nests->least == 0)
+                        continue;
+                if (stock->park && stock->park_users == 0 &&
+                    (stock->park_is_silent || nests_park_is_dead(stock->park)) &&
+                    nests->doomed_count < DOOMED_MAX) {
                         nests_doom(nests, NULL, stock->park, "slot.died");
                         stock->park = NULL;
-                        stock->wants_park = true;
+                        stock->wants_park = attempts_may_go_on(&stock->at_parks);
                 } else {
                         nests_doom_dead(nests, stock);
                 }
@@ -185,36 +218,58 @@ uint64_t nests_memory(const struct nests *nests)
 
                 if (stock->park)
                         memory += memory_in(&stock->park->run.group);
+                if (stock->old_park)
+                        memory += memory_in(&stock->old_park->run.group);
                 for (unsigned n = 0; stock->kind.is_once && n < stock->idle_count; n++)
                         memory += memory_in(&stock->idle[n]->run.group);
         }
         return memory;
 }
 
-/* Whether one more interpreter may be parked, if need be at the cost of one that was not asked for
- * in a longer time. */
-static bool make_room(struct nests *nests, const struct stock *stock)
+/* Whether there is room for so much more, if need be at the cost of interpreters that were not
+ * asked for in a longer time. */
+static bool make_room(struct nests *nests, const struct stock *stock, uint64_t more)
 {
-        while (nests_memory(nests) + PARK_GUESS > nests->memory_most) {
+        while (nests_memory(nests) + more > nests->memory_most) {
                 struct stock *oldest = nests_oldest_at_rest(nests, stock->used_ns, true);
 
                 if (!oldest)
                         return false;
-                nests_doom_stock(nests, oldest);
+                nests_doom_stock(nests, oldest, 0);
         }
         return true;
+}
+
+/* How large an interpreter is shows when it waits: one that leaves too little to the others, who
+ * are wanted as much, goes again, and is not tried soon. */
+static void keep_in_bounds(struct nests *nests, struct stock *stock)
+{
+        struct attempts *attempts = stock->kind.is_once ? &stock->at_nests : &stock->at_parks;
+
+        if (!has_interpreter(stock) || make_room(nests, stock, 0))
+                return;
+        nests_doom_stock(nests, stock, 0);
+        attempts->failures = FAILURES_FREE;
+        attempts_note(attempts, false);
+        nests->stats.failures++;
 }
 
 static void fill(struct nests *nests, struct stock *stock)
 {
         bool takes_memory = stock->kind.is_once || stock->missing == 0;
 
-        if (takes_memory && !make_room(nests, stock))
+        if (takes_memory && !make_room(nests, stock, PARK_GUESS)) {
                 stock->missing = stock->wants_park = 0;
-        else if (stock->missing > 0)
+                return;
+        }
+        if (takes_memory && nests->doomed_count > 0)
+                return; /* those who gave way are ended first */
+        if (stock->missing > 0)
                 add_nest(nests, stock);
         else
                 add_park(nests, stock);
+        if (takes_memory)
+                keep_in_bounds(nests, stock);
 }
 
 void *nests_builder_main(void *argument)

@@ -9,8 +9,18 @@
 enum {
         KINDS_MAX = 16,
         PER_KIND_MAX = 16,
-        DOOMED_MAX = KINDS_MAX * (PER_KIND_MAX + 1),
-        ONCE_FAILURES_MAX = 3, /* one that never comes up is not tried at every run */
+        DOOMED_MAX = KINDS_MAX * (PER_KIND_MAX + 2),
+        COPIES_MAX = 4096, /* of one interpreter; then another is parked */
+        FAILURES_FREE = 3, /* so many in a row are tried again at once ... */
+};
+#define PAUSE_FIRST                                                                                \
+        (UINT64_C(30) * 1000000000) /* ... then after this, and twice as long each time */
+#define PAUSE_MOST (UINT64_C(600) * 1000000000)
+
+/* What does not come about is not tried at every run. */
+struct attempts {
+        unsigned failures; /* one after the other */
+        uint64_t pause_ns, next_ns;
 };
 
 /* One kind of run, the nests that wait for it, and its interpreter. */
@@ -22,11 +32,14 @@ struct stock {
         unsigned missing;  /* nests that are to be built */
         struct park *park; /* owned, or NULL */
         unsigned park_users;
+        unsigned park_copies;  /* runs that it was lent to */
+        struct park *old_park; /* owned: the one before it, until its last run has ended; or NULL */
+        unsigned old_users;
         bool park_is_silent; /* a run got no guest from it: it is to be ended */
         bool wants_park;     /* it is to be started */
         bool is_building;
-        unsigned failures; /* of nests, one after the other */
-        uint64_t used_ns;  /* when a run last asked */
+        struct attempts at_nests, at_parks;
+        uint64_t used_ns; /* when a run last asked */
 };
 
 struct nests {
@@ -34,7 +47,7 @@ struct nests {
         void (*event)(void *context, const struct engine_event *event); /* or NULL */
         void *event_context;
         uint64_t started_ns;
-        unsigned per_kind;
+        unsigned per_kind, least; /* nests of a kind: at most, and also where nobody asks */
         uint64_t idle_ns;
         uint64_t memory_most; /* of all interpreters together */
         bool waits;           /* a run waits until there is one: for tests */
@@ -55,6 +68,10 @@ struct nests {
         struct engine_stats stats;
 };
 
+/* nests.c */
+bool attempts_may_go_on(const struct attempts *attempts);
+void attempts_note(struct attempts *attempts, bool is_made);
+
 /* Words for what a slot is made of. */
 extern const char nests_container_slot[], nests_interpreter_slot[];
 
@@ -63,8 +80,10 @@ void *nests_builder_main(void *nests);
 bool nests_park_is_dead(const struct park *park);
 /* Ending takes a while: it is left to the builder, who lets go of the lock for it. */
 void nests_doom(struct nests *nests, struct nest *nest, struct park *park, const char *event);
-/* Everything that waits in a stock. */
-void nests_doom_stock(struct nests *nests, struct stock *stock);
+/* What waits in a stock, but for so many nests; the interpreter as well where that is none. */
+void nests_doom_stock(struct nests *nests, struct stock *stock, unsigned but);
+/* An interpreter that was replaced, once its last run has ended. */
+void nests_let_go_of_old(struct nests *nests, struct stock *stock);
 /* Nests and guests that died while they waited; others are to take their places. */
 void nests_doom_dead(struct nests *nests, struct stock *stock);
 /* Ends all that is to be ended; the lock is let go for it. */

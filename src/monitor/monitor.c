@@ -143,7 +143,8 @@ static void check_clock(struct watch *watch)
         if (run_is_over(watch->run))
                 return;
         if (watch->ready_ns == 0) {
-                if (now >= watch->setup_end_ns)
+                watch->run->is_overdue = now >= watch->setup_end_ns;
+                if (watch->run->is_overdue)
                         give_up(watch, "the program was not started in time: this machine may have "
                                        "too much to do");
                 return;

@@ -484,12 +484,13 @@ def test_an_idle_keeper_ends_by_itself(sandbox, place, no_leftovers):
     keeper = Keeper(sandbox, place, "--idle", "500ms")
     assert keeper.process.wait(45) == 0
     keeper.stop()
-    assert not keeper.socket.exists()
+    assert list(keeper.socket.parent.iterdir()) == []
 
 
 def test_two_keepers_do_not_share_a_socket(own_keeper, sandbox):
     outcome = sandbox.call("keeper", env=own_keeper.env)
     assert outcome.exit_code == 125 and "a keeper listens on" in outcome.error
+    assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n", "and its socket is still there"
 
 
 def test_a_folder_that_others_can_write_is_refused(sandbox, place):
@@ -550,15 +551,17 @@ def test_a_copy_has_nothing_of_its_plan_but_its_words(keeper):
     assert result["stdout"] == "False\n"
 
 
-def test_a_run_whose_interpreter_dies_ends(own_keeper, sandbox):
-    """The program is a child of the interpreter's: whoever becomes its parent must see it off."""
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_run_whose_interpreter_dies_ends(own_keeper, sandbox, how):
+    """The program is a child of the interpreter's: whoever becomes its parent must see it off. One that is stopped would
+    not, so it dies."""
     process = sandbox.start("run", "--json", "-l", "python", "-t", "20s", "-c",
                             "print('started', flush=True)\nimport time\ntime.sleep(60)", env=own_keeper.env)
     parked = []
     while not parked:
         parked = [pid for pid, args in descendants(own_keeper.process.pid)
                   if "python" in args and any("python" in other for child, other in descendants(pid))]
-    signal_all(parked, signal.SIGKILL)
+    signal_all(parked, how)
     stdout, _ = process.communicate(timeout=45)
     assert json.loads(stdout)["status"] == "internal_error", stdout
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
