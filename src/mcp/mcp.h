@@ -179,7 +179,7 @@ struct call {
         uint64_t started_ns;
         double progress_total; /* seconds that it may take; 0: not known */
         double progress_told;
-        uint64_t progress_ns;  /* when it was told last */
+        uint64_t progress_ns;  /* when it was told last; 0: never */
         struct strbuf unheard; /* output that was not told yet */
 };
 

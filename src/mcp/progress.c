@@ -31,9 +31,19 @@ static void add(struct strbuf *unheard, const char *data, size_t length)
         keep_latest(unheard);
 }
 
+/* Output is told at once the first time. A call of which nothing was told yet is quiet since its
+ * start. */
+static bool is_due(const struct call *call, uint64_t now)
+{
+        uint64_t quiet_ns = call->progress_ns ? call->progress_ns : call->started_ns;
+
+        return call->unheard.length > 0 ? (now - call->progress_ns) / 1000000 >= TOLD_EACH_MS
+                                        : (now - quiet_ns) / 1000000 >= TOLD_QUIETLY_EACH_MS;
+}
+
 void call_progress(struct call *call, const char *data, size_t length)
 {
-        uint64_t now = clock_now_ns(), passed_ms = (now - call->progress_ns) / 1000000;
+        uint64_t now = clock_now_ns();
         double seconds = (double)(now - call->started_ns) / 1e9;
         size_t whole;
         json_t *params;
@@ -42,9 +52,8 @@ void call_progress(struct call *call, const char *data, size_t length)
                 return;
         if (length > 0)
                 add(&call->unheard, data, length);
-        if (passed_ms < (call->unheard.length ? TOLD_EACH_MS : TOLD_QUIETLY_EACH_MS) ||
-            seconds <= call->progress_told || !out_is_idle(call->server->out) ||
-            call_is_cancelled(call))
+        if (!is_due(call, now) || seconds <= call->progress_told ||
+            !out_is_idle(call->server->out) || call_is_cancelled(call))
                 return;
         whole = str_utf8_complete(call->unheard.data ? call->unheard.data : "",
                                   call->unheard.length);
