@@ -22,7 +22,7 @@ import tempfile
 import textwrap
 import threading
 
-from helpers.program import HARD_TIMEOUT, Outcome
+from helpers.program import HARD_TIMEOUT, WAITING, Outcome, held_events
 
 GOOD, OTHER, PRIVATE, METADATA = "203.0.113.10", "203.0.113.11", "10.9.8.7", "169.254.169.254"
 GOOD6 = "2001:db8:2::10"
@@ -285,6 +285,10 @@ class World:
             stdout, stderr = process.communicate(timeout=HARD_TIMEOUT)
         return Outcome(args, process.returncode, stdout, stderr).result
 
+    def run_held(self, sandbox, *args, until):
+        """The same for a program that waits for lines; its events, as `held_events` gives them."""
+        return held_events(self.start(sandbox, *WAITING, *args, stdin=subprocess.PIPE), until)
+
     def python(self, sandbox, code, *flags):
         return self.run(sandbox, *flags, "-l", "python", "-c", code)
 
@@ -306,6 +310,20 @@ def run_python(world, sandbox, code, *flags):
     result = world.python(sandbox, PRELUDE + textwrap.dedent(code), *flags)
     assert result["status"] == "ok", result
     return result
+
+
+def run_held(world, sandbox, code, *flags, until):
+    """The same for Python that waits for lines, which are given when the events of `until` came."""
+    code = PRELUDE + textwrap.dedent(code)
+    result = world.run_held(sandbox, *flags, "-l", "python", "-c", code, until=until)[-1]["result"]
+    assert result["status"] == "ok", result
+    return result
+
+
+def is_counted(received, sent=None):
+    """Whether an event tells of that many bytes; no more is waited for, so that too many are a failure and not a wait."""
+    return lambda told: (told["event"] == "usage" and told["network_in"] >= received and
+                         told["network_out"] >= (received if sent is None else sent))
 
 
 def printed(result):

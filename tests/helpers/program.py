@@ -17,6 +17,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ORDINARY_UID = 54321  # Has no entry in the password file, owns nothing.
 SLOWNESS = float(os.environ.get("SANDBOX_TEST_SLOWNESS", "1"))  # Above 1 on emulated machines.
 HARD_TIMEOUT = 180 * SLOWNESS  # Seconds after which a call of the program is a failure of its own.
+WAITING = ("-o", "jsonl", "--stdin", "-", "-t", "120s")  # Options of a run whose program waits for lines.
 LIMIT_UIDS_FIRST = 0x70000000  # Host users of sandboxes started by root lie here and above.
 
 
@@ -158,6 +159,26 @@ class Outcome:
         return f"exit {self.exit_code} of {words[:40]}\nstdout: {self.stdout[:900]!r}\nstderr: {self.stderr[:900]!r}"
 
 
+def held_events(process, until):
+    """All events of a run whose program waits for lines: each is given when an event came of which the next function in
+    `until` is true. So the program lasts as long as it takes to see them, on any machine."""
+    events = []
+    with process:
+        for is_wanted in until:
+            while True:
+                line = process.stdout.readline()
+                assert line, (events, process.stderr.read())
+                events.append(json.loads(line))
+                if is_wanted(events[-1]):
+                    break
+                assert events[-1]["event"] != "complete", events
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        process.stdin.close()
+        events += map(json.loads, process.stdout)
+    return events
+
+
 class Program:
     """The command line as one user runs it."""
 
@@ -247,6 +268,10 @@ class Program:
     def run_json(self, *args, **options):
         """Runs with --json and returns the parsed result, the outcome's exit code added."""
         return self.run("--json", *args, **options).result
+
+    def run_held(self, *args, until, **options):
+        """The events of a run that lasts until they came: see `held_events`."""
+        return held_events(self.start("run", *WAITING, *args, stdin=subprocess.PIPE, **options), until)
 
     def python(self, code, *flags, **options):
         return self.run_json("-l", "python", *flags, "-c", code, **options)

@@ -189,9 +189,13 @@ def test_journald_and_syslog_get_one_datagram_each(sandbox, place, where, path, 
 # ---- jsonl ----
 
 def test_usage_lines_say_what_is_used(sandbox):
-    events = sandbox.run("-o", "jsonl", "-l", "python", "-c",
-                         "import time\nopen('f', 'wb').write(b'x' * 3000000)\n"
-                         "b = b'x' * (40 << 20)\nt = time.time()\nwhile time.time() - t < 0.8: pass").events
+    def is_all_told(told):
+        return (told["event"] == "usage" and told["memory_peak"] >= 40 << 20 and
+                all((told[name] or 0) >= 3000000 for name in ("disk", "io_write")))
+
+    events = sandbox.run_held("-l", "python", "-c",
+                              "import time\nopen('f', 'wb').write(b'x' * 3000000)\nb = b'x' * (40 << 20)\n"
+                              "while time.process_time() < 0.5: pass\ninput()", until=[is_all_told])
     usage = [event for event in events if event["event"] == "usage"]
     result = events[-1]["result"]
     assert usage and usage[-1]["memory_peak"] >= 40 << 20
@@ -226,7 +230,8 @@ def test_figures_agree_with_the_kernels_own(sandbox, compile_program):
     program = compile_program("hold", "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
                                       "int main(void) { char *p = malloc(200 << 20); memset(p, 1, 200 << 20);"
                                       " for (volatile char *q = p; q < p + (200 << 20); q += 4096) *q = 1;"
-                                      " sleep(1); return p[4096] != 1; }")
-    events = sandbox.run("-o", "jsonl", "-m", "400M", "-f", program).events
+                                      " return read(0, p, 1) != 1 || p[4096] != 1; }")
+    events = sandbox.run_held("-m", "400M", "-f", program,
+                              until=[lambda told: told["event"] == "usage" and told["memory"] >= 190 << 20])
     memory = max(event["memory"] for event in events if event["event"] == "usage")
     assert memory == pytest.approx(200 << 20, rel=0.05)

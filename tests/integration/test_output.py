@@ -186,8 +186,8 @@ def test_a_flood_without_kill_goes_on_to_its_own_end(sandbox):
 # JSON lines.
 
 def test_jsonl_streams_events(sandbox):
-    outcome = sandbox.run("-o", "jsonl", "-l", "shell", "-c", "echo out; echo err >&2; sleep 0.5")
-    events = outcome.events
+    events = sandbox.run_held("-l", "shell", "-c", "echo out; echo err >&2; read line",
+                              until=[lambda told: told["event"] == "usage"])
     kinds = [event["event"] for event in events]
     assert kinds[0] == "start" and kinds[-1] == "complete"
     assert {"stdout", "stderr", "usage"} <= set(kinds)
