@@ -117,13 +117,13 @@ int main(int argc, char **argv)
         sbx_result *res;
         int ends[2], finished = 0;
 
-        if (pipe(ends) < 0 || sbx_request_set(req, "limits.timeout", "1s", NULL) < 0 ||
+        if (pipe(ends) < 0 || sbx_request_set(req, "limits.timeout", "3s", NULL) < 0 ||
             sbx_request_set_stdin_fd(req, ends[0], NULL) < 0 || sbx_request_set_turns(req, NULL) < 0 ||
             sbx_request_set_event_handler(req, on_event, NULL, NULL) < 0)
                 return 1;
         execution = sbx_start(engine, req, NULL);
         for (int turn = 0; turn < 5; turn++) {
-                const char *task = turn < 3 ? "sleep 0.6\n" : "sleep 60\n";
+                const char *task = turn < 3 ? "sleep 1.1\n" : "sleep 60\n";
 
                 sbx_turn_begin(req, turn < 3 ? 0 : 200, NULL);
                 if (write(ends[1], task, strlen(task)) < 0)

@@ -46,8 +46,14 @@ def test_a_program_that_handles_sigterm_gets_its_words_out(sandbox):
     code = ("import signal, sys, time\n"
             "def end(*_):\n    print('cleaning up', flush=True); sys.exit(0)\n"
             "signal.signal(signal.SIGTERM, end)\nprint('ready', flush=True)\ntime.sleep(60)\n")
-    result = sandbox.python(code, "-t", f"{2 * SLOWNESS}s")
-    assert (result["status"], result["stdout"]) == ("timeout", "ready\ncleaning up\n")
+
+    def is_heard():
+        """Between the two signals there is a fifth of a second, which a busy machine may take for itself."""
+        result = sandbox.python(code, "-t", f"{3 * SLOWNESS}s")
+        assert result["status"] == "timeout" and result["stdout"] in ("ready\n", "ready\ncleaning up\n"), result
+        return result["stdout"] == "ready\ncleaning up\n"
+
+    assert any(is_heard() for _ in range(5))
 
 
 def test_a_program_that_ignores_sigterm_is_killed(sandbox):
@@ -57,7 +63,7 @@ def test_a_program_that_ignores_sigterm_is_killed(sandbox):
 
 
 def test_output_before_the_timeout_is_kept(sandbox):
-    assert sandbox.shell("echo early; sleep 60", "-t", f"{SLOWNESS}s")["stdout"] == "early\n"
+    assert sandbox.shell("echo early; sleep 60", "-t", f"{3 * SLOWNESS}s")["stdout"] == "early\n"
 
 
 @pytest.mark.parametrize("name, code", [
@@ -117,12 +123,14 @@ def test_cpu_time_of_four_processes_is_summed(sandbox):
 
 
 def test_time_asleep_is_not_cpu_time(sandbox):
-    assert sandbox.python("import time; time.sleep(1.2)", "--cpu-time", "1s", "-t", "20s")["status"] == "ok"
+    assert sandbox.shell("sleep 1.2", "--cpu-time", "1s", "-t", "20s")["status"] == "ok"
 
 
 def test_cpu_time_is_measured(sandbox):
-    code = "import time\nwhile time.process_time() < 0.5: pass"
-    assert 0.4 < sandbox.python(code, "--cpus", "2")["cpu_time"] < 1.5
+    code = "import time\nwhile time.process_time() < 0.5: pass\nprint(time.process_time())"
+    result = sandbox.python(code, "--cpus", "2")
+    told = float(result["stdout"])
+    assert told - 0.1 < result["cpu_time"] < told + SLOWNESS
 
 
 def test_the_cpu_share_slows_a_program(sandbox):
@@ -217,8 +225,9 @@ def test_processes_below_the_limit_are_free(sandbox):
 
 
 def test_the_peak_of_processes_is_measured(sandbox):
-    result = sandbox.shell("for i in 1 2 3 4 5; do sleep 60 & done; sleep 0.6; kill $(jobs -p)")
-    assert 6 <= result["metrics"]["processes_peak"] <= 12
+    code = "for i in 1 2 3 4 5; do sleep 600 & done; read line; kill $(jobs -p)"
+    events = sandbox.run_held("-l", "shell", "-c", code, until=[lambda told: told["event"] == "usage" and told["processes"] >= 6])
+    assert 6 <= events[-1]["result"]["metrics"]["processes_peak"] <= 12
 
 
 def test_a_program_that_lives_with_a_refused_fork_is_ok(sandbox):

@@ -142,11 +142,11 @@ def test_an_interpreter_that_ends_is_told_and_replaced(client, code, status):
 
 
 def test_the_time_of_a_session_is_counted_for_each_call(sandbox, no_leftovers):
-    policy = sandbox.make_file("short.yaml", "version: 1\nlimits: { timeout: 1s, cpu_time: 1s }\n")
+    policy = sandbox.make_file("short.yaml", "version: 1\nlimits: { timeout: 3s, cpu_time: 3s }\n")
     with Client(sandbox, "--policy", policy) as client:
         client.call("create_session", session_id="s")
         for _ in range(3):
-            assert client.structured("run_code", session_id="s", code="import time; time.sleep(0.5)")["status"] == "ok"
+            assert client.structured("run_code", session_id="s", code="import time; time.sleep(1.1)")["status"] == "ok"
         assert client.structured("run_code", session_id="s", code="import time; time.sleep(9)", timeout=60)["status"] == "timeout"
 
 

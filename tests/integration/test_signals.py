@@ -73,7 +73,7 @@ def test_an_ignored_hangup_stays_ignored(sandbox, no_leftovers):
 
 
 def test_a_stopped_and_continued_supervisor_still_ends_the_run(sandbox, no_leftovers):
-    process = sandbox.start("run", "-l", "shell", "-t", "1s", "-c", "echo started; sleep 60")
+    process = sandbox.start("run", "-l", "shell", "-t", "3s", "-c", "echo started; sleep 60")
     assert process.stdout.readline() == b"started\n"
     process.send_signal(signal.SIGSTOP)
     process.send_signal(signal.SIGCONT)
@@ -133,7 +133,7 @@ def test_a_sweep_spares_runs_that_live(sandbox, no_leftovers):
 
 def test_a_signal_ends_a_run_whose_killed_programs_output_nobody_reads(sandbox, no_leftovers):
     """The program is long dead by its time limit; what it wrote waits for a reader."""
-    process = sandbox.start("run", "-l", "shell", "-t", "300ms", "-c", "trap '' TERM; echo started; yes")
+    process = sandbox.start("run", "-l", "shell", "-t", "3s", "-c", "trap '' TERM; echo started; yes")
     assert process.stdout.readline() == b"started\n"
 
     def alive():

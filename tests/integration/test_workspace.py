@@ -187,7 +187,7 @@ def test_two_runs_may_share_a_workspace(sandbox, workspace):
 
 
 def test_a_kept_workspace_survives_a_killed_run(sandbox, workspace):
-    in_workspace(sandbox, workspace, "echo 1 > a; sleep 60", "-t", "500ms")
+    in_workspace(sandbox, workspace, "echo 1 > a; sleep 60", "-t", "3s")
     assert (workspace / "a").read_text() == "1\n"
 
 
