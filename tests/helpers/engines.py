@@ -207,7 +207,7 @@ class FakeDaemon:
         self.path.chmod(0o666)
         self.listener.listen(16)
         self.serve, self.open, self.requests = serve, [], []
-        self.env = {"DOCKER_HOST": f"unix://{self.path}", "DOCKER_CLIENT_TIMEOUT": "1"}
+        self.env = {"DOCKER_HOST": f"unix://{self.path}", "DOCKER_CLIENT_TIMEOUT": "30"}
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):

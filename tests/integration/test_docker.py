@@ -71,7 +71,7 @@ def test_runs_for_root_and_for_whoever_may_open_the_socket(engine, user, nothing
 
 
 LIMITS = {
-    "timeout": ("import time; print(1, flush=True); time.sleep(60)", ["-t", "1"]),
+    "timeout": ("import time; print(1, flush=True); time.sleep(60)", ["-t", "4"]),
     "cpu_limit": ("while True: pass", ["--cpu-time", "0.3"]),
     "memory_limit": ("x = bytearray(300 << 20)", ["-m", "64"]),
     "process_limit": ("import os\nfor _ in range(30): os.fork() or os._exit(os.pause() if hasattr(os, 'pause') else "
@@ -188,7 +188,7 @@ def test_an_engine_without_root_is_told_by_what_it_says_of_itself(engine, root, 
 
     def told_of(options):
         daemon = fake(forward_to(engine, answer(options)))
-        one = by_name(python(root, engine, "print(1)", env={**daemon.env, "DOCKER_CLIENT_TIMEOUT": "20"}))["user_namespace"]
+        one = by_name(python(root, engine, "print(1)", env=daemon.env))["user_namespace"]
         return one["state"], one.get("detail")
 
     assert told_of(["name=seccomp,profile=default", "name=rootless"]) == ("enforced", "the engine runs without root")
@@ -275,7 +275,7 @@ def test_no_byte_waits_for_the_next_one(engine, root):
 def test_what_it_uses_is_told_while_it_runs(engine, root):
     """The program goes on until a sample was heard: how often an engine looks is its own matter."""
     code = "data = bytearray(32 << 20); print(1, flush=True); input()"
-    with root.start("run", *BACKEND, "-l", "python", "-o", "jsonl", "--stdin", "-", "-c", code, env=engine.env,
+    with root.start("run", *BACKEND, "-t", "120", "-l", "python", "-o", "jsonl", "--stdin", "-", "-c", code, env=engine.env,
                     stdin=subprocess.PIPE) as process:
         events = []
         while not any(event["event"] == "usage" and event["memory"] > 32 << 20 for event in events):
@@ -304,8 +304,8 @@ def test_a_look_without_an_answer_ends_no_looking(engine, root, fake):
                 "pids_stats": {"current": 2}}
 
     daemon = fake(forward_to(engine, answer))
-    with root.start("run", *BACKEND, "-l", "python", "-o", "jsonl", "--stdin", "-", "-c", "input()",
-                    env=daemon.env | {"DOCKER_CLIENT_TIMEOUT": "60"}, stdin=subprocess.PIPE) as process:
+    with root.start("run", *BACKEND, "-t", "120", "-l", "python", "-o", "jsonl", "--stdin", "-", "-c", "input()",
+                    env=daemon.env, stdin=subprocess.PIPE) as process:
         told = {}
         while told.get("memory") != 123 << 30:
             told = json.loads(process.stdout.readline())
@@ -328,6 +328,7 @@ def test_much_output_arrives_whole(engine, root):
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_run_and_removes_the_container(engine, root, number, code, nothing_of_ours):
+    is_left_empty(engine)
     with root.start("run", *BACKEND, "-l", "python", "-c", "print(1, flush=True); import time; time.sleep(60)",
                     env=engine.env) as process:
         assert process.stdout.readline() == b"1\n"
@@ -452,7 +453,7 @@ def test_an_engine_that_gives_a_network_and_denies_it_runs_nothing(engine, root,
 
     daemon = fake(forward_to(engine, deny, lambda data: data.replace(b'"NetworkMode":"none"', b'"NetworkMode":"host"')
                              .replace(b'"NetworkDisabled":true', b'"NetworkDisabled":null')))
-    result = python(root, engine, "print(1)", env={**daemon.env, "DOCKER_CLIENT_TIMEOUT": "20"})
+    result = python(root, engine, "print(1)", env=daemon.env)
     assert (result["status"], result["stdout"], result["exit_code"]) == ("refused", "", None), result
     assert "gave the container a network that it denies" in result["message"]
     is_left_empty(engine)
@@ -471,6 +472,7 @@ def test_an_image_that_is_missing(engine, root):
 
 
 def test_an_image_without_the_language(engine, root):
+    is_left_empty(engine)
     outcome = root.run(*BACKEND, "-l", "ruby", "-c", "puts 1", env={**engine.env, "DOCKER_IMAGE": "sandbox-run/test"})
     assert "image 'sandbox-run/test' has no program for 'ruby'" in outcome.error
     assert engine.containers() == []
@@ -480,6 +482,7 @@ def ping(version):
     return lambda fake, connection, data: reply(connection, 200, b"OK", f"Api-Version: {version}")
 
 
+IMPATIENT = {"DOCKER_CLIENT_TIMEOUT": "1"}  # For daemons whose answer never comes.
 TROUBLES = {
     "garbage": (lambda fake, connection, data: connection.sendall(b"\0\xff\x01 what?\r\n" * 9), "gave no proper answer"),
     "silence": (lambda fake, connection, data: None, "did not answer within 1 s"),
@@ -496,7 +499,7 @@ TROUBLES = {
 @pytest.mark.parametrize("name", TROUBLES)
 def test_a_daemon_that_misbehaves_is_a_clear_error(root, fake, name, no_leftovers):
     serve, words = TROUBLES[name]
-    lines = refused(root, fake(serve).env)
+    lines = refused(root, {**fake(serve).env, **(IMPATIENT if name == "silence" else {})})
     assert lines[0].startswith("sandbox: docker: ") and words in lines[0], lines
 
 
@@ -511,7 +514,7 @@ def test_a_daemon_that_falls_silent_while_it_removes_is_not_waited_for(root, fak
             reply(connection, 200, b"OK", "Api-Version: 1.41")
 
     daemon = fake(serve)
-    assert "does not let us attach: no" in refused(root, daemon.env)[0]
+    assert "does not let us attach: no" in refused(root, {**daemon.env, **IMPATIENT})[0]
     assert sum(b"DELETE" in request for request in daemon.requests) == 1
     assert sum(b"GET /v1.41/containers/abc/json" in request for request in daemon.requests) == 1
 
@@ -525,9 +528,8 @@ def test_the_newest_version_that_both_know_is_spoken(root, fake, version, spoken
 
 def test_a_daemon_that_dies_during_a_run_is_not_the_programs_failure(engine, root, fake):
     daemon = fake(forward_to(engine))
-    env = {**daemon.env, "DOCKER_CLIENT_TIMEOUT": "20"}
     with root.start("run", *BACKEND, "-l", "python", "-c", "print('x', flush=True); import time; time.sleep(60)",
-                    "--output", "jsonl", env=env) as process:
+                    "--output", "jsonl", env=daemon.env) as process:
         for line in process.stdout:
             if json.loads(line)["event"] == "stdout":
                 break

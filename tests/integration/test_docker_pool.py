@@ -18,7 +18,7 @@ PROGRAMS = {
     "ok": ("import os, sys; print(sys.stdin.read(), sys.argv[1:], sorted(os.environ), os.getcwd(), os.listdir('/code'), os.listdir('.'))\n"
            "open('made', 'w').write('x')", []),
     "failed": ("import sys; print('so', file=sys.stderr); sys.exit(3)", []),
-    "timeout": ("print(1, flush=True); import time; time.sleep(60)", ["-t", "1"]),
+    "timeout": ("print(1, flush=True); import time; time.sleep(60)", ["-t", "4"]),
     "memory_limit": ("x = bytearray(300 << 20)", ["-m", "64"]),
 }
 
@@ -85,7 +85,9 @@ def test_a_run_in_one_that_waited_is_as_in_a_new_one(docker, program, status):
     warm, cold = (program.run_json(*words, env={**docker.env, **more}, input=b"given") for more in (WAITS, {}))
     assert (warm["status"], warm["metrics"]["warm"], cold["metrics"]["warm"]) == (status, "once", "none"), warm
     for key in FIELDS:
-        assert warm[key] == cold[key], key
+        # How long a program has between SIGTERM and SIGKILL is a matter of how busy the machine is.
+        if (key, status) != ("signal", "timeout"):
+            assert warm[key] == cold[key], key
     wait_until(lambda: not docker.containers() and not docker.volumes(), 60, "nothing is left")
 
 
