@@ -55,11 +55,17 @@ def _status(pid, field):
         return ""
 
 
+def _is_left_to_init(pid):
+    """Whether it has ended, all its threads too, and is for the machine's first process to wait for: nobody else can make
+    it go, and some first processes take their time."""
+    return [_status(pid, field) for field in (b"State:", b"PPid:", b"Threads:")] == ["Z", "1", "1"]
+
+
 def _is_ours(pid):
     exe = os.path.basename(_read_link(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
     uid = int(_status(pid, b"Uid:") or -1)  # The real one: a process that is not dumpable seems root's.
     is_ours = exe in PROGRAM_NAMES or uid >= LIMIT_UIDS_FIRST or uid == ORDINARY_UID
-    return is_ours and not _has_foreign_ancestor(pid)
+    return is_ours and not _is_left_to_init(pid) and not _has_foreign_ancestor(pid)
 
 
 def _processes():

@@ -39,6 +39,18 @@ def test_a_process_of_a_sandbox_user_is_noticed():
 
 
 @root_only
+def test_a_zombie_is_noticed_unless_it_is_the_first_processs(monkeypatch):
+    real = leftovers._status
+    before = leftovers.snapshot()
+    with subprocess.Popen(["true"], user=0x70000123) as process:
+        leftovers.wait_until(lambda: real(process.pid, b"State:") == "Z", what="its end")
+        assert found(before, f"process {process.pid} ")
+        monkeypatch.setattr(leftovers, "_status",
+                            lambda pid, field: "1" if (pid, field) == (str(process.pid), b"PPid:") else real(pid, field))
+        assert not found(before, f"process {process.pid} ")
+
+
+@root_only
 def test_a_network_namespace_is_noticed():
     before = leftovers.snapshot()
     with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as process:
