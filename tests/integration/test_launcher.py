@@ -2,6 +2,7 @@
 there, and cost next to nothing when it is. The checkouts here hold a small program of their own."""
 
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -159,18 +160,23 @@ def test_compiler_error_is_one_line_and_a_hint(checkout):
     assert second == f"hint: the whole story is in {checkout}/build/build.log"
 
 
+def cpu_seconds_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_adds_less_than_two_milliseconds(built):
     program = built / "build/src/cli/sandbox-run"
 
     def median_seconds(command):
         times = []
         for _ in range(60):
-            start = time.perf_counter()
+            before = cpu_seconds_of_children()
             subprocess.run([command], stdout=subprocess.DEVNULL, check=False)
-            times.append(time.perf_counter() - start)
+            times.append(cpu_seconds_of_children() - before)
         return statistics.median(times)
 
-    # The best of three: what somebody else does on the machine is not the launcher's time.
+    # CPU time, the best of three: what somebody else does on the machine is not the launcher's time.
     added = min(median_seconds(built / "sandbox-run") - median_seconds(program) for _ in range(3))
     assert added < MAX_ADDED_SECONDS
 
