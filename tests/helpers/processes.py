@@ -38,6 +38,16 @@ def status(pid, field):
     return []
 
 
+def is_busy(pid):
+    """Whether one of its threads runs, or would if there were a CPU for it, or waits for a disk; not one that has ended."""
+    with contextlib.suppress(OSError):
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                if (task / "stat").read_text().rpartition(")")[2].split()[0] in "RD":
+                    return True
+    return False
+
+
 def signal_all(pids, number):
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):  # It went by itself, or with one of the others.

@@ -1,11 +1,12 @@
 """A keeper for tests of warm starts."""
 
+import json
 import os
 import pathlib
 import re
 import time
 
-from helpers.processes import below
+from helpers.processes import below, is_busy
 
 ONE_NEST = (4, 10)  # Processes, and descriptors of the keeper's: one more may be ready than before.
 
@@ -26,8 +27,13 @@ class Keeper:
             self.process.kill()
             raise AssertionError(self.process.communicate())
 
-    def run(self, code, *flags, language="python", after=(), **options):
-        return self.sandbox.run_json("-l", language, *flags, "-c", code, *after, env={**self.env, **options.pop("env", {})}, **options)
+    def run(self, code, *flags, language="python", after=(), until=None, **options):
+        """The result. The flags name the program where `code` is None; with `until` it waits for lines: see `held_events`."""
+        words = ["-l", language, *flags, *([] if code is None else ["-c", code]), *after]
+        env = {**self.env, **options.pop("env", {})}
+        if until:
+            return self.sandbox.run_held(*words, until=until, env=env, **options)[-1]["result"]
+        return self.sandbox.run_json(*words, env=env, **options)
 
     def warm_up(self, *flags, language="python", wanted="fork"):
         """Runs until a run is warm: what was missed is built beside."""
@@ -46,13 +52,32 @@ class Keeper:
             time.sleep(0.05)
         raise AssertionError(f"never warm: {result}")
 
+    def start_warm(self, code, *flags, word):
+        """Starts a run that must be warm and returns it when it has said the word. One that found no interpreter ready is
+        ended, and another started."""
+        log = self.socket.parents[1] / "start.jsonl"
+        for _ in range(200):
+            log.unlink(missing_ok=True)
+            # Without a buffer, so that nothing is lost to who reads on by other means.
+            process = self.sandbox.start("run", "--log", str(log), *flags, "-l", "python", "-c", code, env=self.env, bufsize=0)
+            while word not in (line := process.stdout.readline()):
+                assert line, process.communicate()
+            events = map(json.loads, log.read_bytes().splitlines())
+            if any(event["attributes"].get("sandbox.slot") == "interpreter" for event in events):
+                return process
+            process.terminate()
+            process.communicate()
+            time.sleep(0.05)
+        raise AssertionError("never warm")
+
     def settle(self):
-        """Waits until nothing is built any more: the same processes, several looks long."""
+        """Waits until nothing is built any more: the same processes, several looks long, none of which is at work."""
         seen = []
         deadline = time.monotonic() + 60
         while len(seen) < 10 or len(set(seen[-10:])) > 1:
             assert time.monotonic() < deadline, seen[-10:]
-            seen.append(tuple(sorted(below(self.process.pid))))
+            pids = tuple(sorted(below(self.process.pid)))
+            seen = [] if any(map(is_busy, (self.process.pid, *pids))) else [*seen, pids]
             time.sleep(0.02)
 
     def weigh(self):

@@ -67,7 +67,8 @@ PROGRAMS = {
     "excepthook": "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__)\n1/0",
     "atexit": "import atexit\natexit.register(print, 'first registered')\natexit.register(print, 'last registered')\nprint('end')",
     "atexit error": "import atexit\natexit.register(lambda: 1/0)",
-    "thread": "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.05), print('thread done'))).start()\nprint('main done')",
+    "thread": "import threading, time\ngo = threading.Event()\n"
+              "threading.Thread(target=lambda: (go.wait(), time.sleep(.05), print('thread done'))).start()\nprint('main done')\ngo.set()",
     "daemon": "import threading, time\nthreading.Thread(target=lambda: time.sleep(60), daemon=True).start()\nprint('done')",
     "unclosed file": "f = open('out.txt', 'w'); f.write('kept')",
     "unclosed in a list": "import builtins\nbuiltins.kept = [open('out.txt', 'w')]; builtins.kept[0].write('kept too')",
@@ -251,8 +252,7 @@ def test_the_program_of_a_run_is_not_there_for_the_next(keeper, sandbox, place, 
     look = "import os; print([(n, os.path.getsize('/code/' + n)) for n in os.listdir('/code')], os.statvfs('/code').f_flag & os.ST_RDONLY)"
     long = sandbox.make_file(place / "long.py", look + "\n#" + "x" * size + "\n")
     for _ in range(3):
-        result = sandbox.run_json("-l", "python", str(long), env=keeper.env)
-        assert (result["stdout"], result["metrics"]["warm"]) == (f"[('main.py', {len(look) + size + 3})] 1\n", "fork"), result
+        assert keeper.warm(None, str(long))["stdout"] == f"[('main.py', {len(look) + size + 3})] 1\n"
         for _ in range(3):
             assert keeper.warm(look)["stdout"] == f"[('main.py', {len(look)})] 1\n"
 
@@ -309,7 +309,9 @@ def test_usage_is_this_runs_alone(keeper):
     small = keeper.warm("pass")
     assert small["memory_used"] < 100 << 20
     assert small["metrics"]["processes_peak"] == 1  # Whoever brought it there is not its own.
-    assert keeper.warm("import subprocess, time; subprocess.run(['sleep', '0.5'])")["metrics"]["processes_peak"] == 2
+    two = "import subprocess\nwith subprocess.Popen(['sleep', '600']) as child:\n    input(); child.kill()"
+    is_told = [lambda told: told["event"] == "usage" and told["processes"] >= 2]
+    assert keeper.warm(two, until=is_told)["metrics"]["processes_peak"] == 2
 
 
 def test_what_brings_something_of_the_hosts_goes_cold(keeper, sandbox, place):
@@ -340,8 +342,7 @@ def test_variables_that_change_how_a_program_starts_are_for_executed_ones(keeper
 
 def test_a_stopped_keeper_ends_what_runs_in_its_nests(sandbox, place, no_leftovers):
     keeper = Keeper(sandbox, place).warm_up()
-    running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(60)", env=keeper.env)
-    assert running.stdout.read(2) == b"1\n"
+    running = keeper.start_warm("import time; print(1, flush=True); time.sleep(60)", word=b"1")
     keeper.stop()
     running.communicate(timeout=45)
     assert running.returncode == 125
@@ -390,13 +391,11 @@ def is_dead(pid):
 
 def test_a_container_whose_next_keeper_died_makes_another(own_keeper):
     """Helper, container, and the first process of a run that has not come yet."""
-    ready = []
-    while not ready:
-        ready = [pid for helper in children(own_keeper.process.pid) for nest in children(helper) for pid in children(nest)]
-        time.sleep(0.01)
+    own_keeper.settle()
+    ready = [pid for helper in children(own_keeper.process.pid) for nest in children(helper) for pid in children(nest)]
+    assert ready
     signal_all(ready, signal.SIGKILL)
-    while not all(map(is_dead, ready)):
-        time.sleep(0.01)
+    leftovers.wait_until(lambda: all(map(is_dead, ready)), 30, "the end of the first processes")
     result = own_keeper.run("print(6 * 7)")
     assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "fork")
 
@@ -455,8 +454,7 @@ def test_an_interpreter_that_the_kernel_ends_for_want_of_memory_costs_no_run(own
 
 def test_a_killed_keeper_takes_its_runs_along_and_the_next_call_works(sandbox, place, no_leftovers):
     keeper = Keeper(sandbox, place).warm_up()
-    running = sandbox.start("run", "-l", "python", "-c", "import time; print(1, flush=True); time.sleep(60)", env=keeper.env)
-    assert running.stdout.read(2) == b"1\n"
+    running = keeper.start_warm("import time; print(1, flush=True); time.sleep(60)", word=b"1")
     keeper.process.kill()
     keeper.stop()
     out, err = running.communicate(timeout=45)
@@ -516,13 +514,9 @@ def test_another_user_is_not_served(own_keeper, sandbox):
 
 
 def test_bytes_that_a_warm_run_moved_are_counted(keeper):
-    for _ in range(20):
-        outcome = keeper.sandbox.run("-o", "jsonl", "-l", "python", "-c", "import time\nopen('f', 'wb').write(b'x' * 3000000)\n"
-                                     "time.sleep(0.4)", env=keeper.env)
-        metrics = outcome.events[-1]["result"]["metrics"]
-        if metrics["warm"] == "fork":
-            break
-    assert metrics["warm"] == "fork" and 3000000 <= metrics["io_write_bytes"] < 3100000, metrics
+    is_told = [lambda told: told["event"] == "usage" and told["io_write"] >= 3000000]
+    metrics = keeper.warm("open('f', 'wb').write(b'x' * 3000000)\ninput()", until=is_told)["metrics"]
+    assert 3000000 <= metrics["io_write_bytes"] < 3100000, metrics
 
 
 def test_what_becomes_of_slots_is_told(sandbox, place):
@@ -552,18 +546,17 @@ def test_a_copy_has_nothing_of_its_plan_but_its_words(keeper):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_run_whose_interpreter_dies_ends(own_keeper, sandbox, how):
+def test_a_run_whose_interpreter_dies_ends(own_keeper, how):
     """The program is a child of the interpreter's: whoever becomes its parent must see it off. One that is stopped would
     not, so it dies."""
-    process = sandbox.start("run", "--json", "-l", "python", "-t", "20s", "-c",
-                            "print('started', flush=True)\nimport time\ntime.sleep(60)", env=own_keeper.env)
-    parked = []
-    while not parked:
-        parked = [pid for pid, args in descendants(own_keeper.process.pid)
-                  if "python" in args and any("python" in other for child, other in descendants(pid))]
+    process = own_keeper.start_warm("print('started', flush=True)\nimport time\ntime.sleep(60)", "-o", "jsonl", "-t", "20s",
+                                    word=b"started")
+    parked = [pid for pid, args in descendants(own_keeper.process.pid)
+              if "python" in args and any("python" in other for child, other in descendants(pid))]
+    assert parked
     signal_all(parked, how)
     stdout, _ = process.communicate(timeout=45)
-    assert json.loads(stdout)["status"] == "internal_error", stdout
+    assert json.loads(stdout.splitlines()[-1])["result"]["status"] == "internal_error", stdout
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
 
 

@@ -167,7 +167,12 @@ def test_warm_and_cold_give_the_same(keeper, sandbox, language):
     names = list(PROGRAMS[language])
     # What differs for an ordinary user is the same for all programs: a few are enough.
     names = names if sandbox.user == "root" else names[::5]
-    found = {name: differences(keeper, sandbox, language, PROGRAMS[language][name]) for name in names}
+    found = {}
+    for name in names:
+        for _ in range(3 if name == "seconds" else 1):  # One may turn over in one of the two.
+            found[name] = differences(keeper, sandbox, language, PROGRAMS[language][name])
+            if not found[name]:
+                break
     assert not any(found.values()), {name: what for name, what in found.items() if what}
 
 
