@@ -479,10 +479,11 @@ def test_an_interrupted_command_ends_as_always(own_keeper, sandbox):
 
 
 def test_an_idle_keeper_ends_by_itself(sandbox, place, no_leftovers):
-    keeper = Keeper(sandbox, place, "--idle", "500ms")
-    assert keeper.process.wait(45) == 0
-    keeper.stop()
-    assert list(keeper.socket.parent.iterdir()) == []
+    socket = place / "keeper/keeper.sock"
+    process = sandbox.start("keeper", "--quiet", "--idle", "500ms", env={"SANDBOX_KEEPER": str(socket)})
+    said = process.communicate(timeout=45)
+    assert process.returncode == 0, said
+    assert list(socket.parent.iterdir()) == []
 
 
 def test_two_keepers_do_not_share_a_socket(own_keeper, sandbox):
