@@ -195,7 +195,8 @@ SBX_API int sbx_request_add_input(sbx_request *req, const char *path, const void
 SBX_API int sbx_request_add_input_fd(sbx_request *req, const char *path, int fd, sbx_error **err);
 /* Copies the regular files of the workspace that match to a directory of the caller's when the
  * program has ended. A pattern with a slash is matched against the whole path ("out/a*.csv"), one
- * without against the name, in every folder. Links are never followed. */
+ * without against the name, in every folder. A name that begins with a dot, of a folder too, is
+ * matched only where the pattern spells the dot out. Links are never followed. */
 SBX_API int sbx_request_add_collect(sbx_request *req, const char *pattern, sbx_error **err);
 SBX_API int sbx_request_set_collect_fd(sbx_request *req, int fd, sbx_error **err);
 /* Copies all that the program leaves instead, folders and links as they are: for a directory that

@@ -21,6 +21,17 @@
 enum { COLLECT_FILES_MAX = 10000 };
 static const uint64_t collect_bytes_max = UINT64_C(4) << 30;
 
+/* Whether a folder on the way to the file is hidden. */
+static bool is_in_hidden_folder(const char *path)
+{
+        for (const char *slash; (slash = strchr(path, '/')); path = slash + 1)
+                if (path[0] == '.')
+                        return true;
+        return false;
+}
+
+/* As in a shell, what begins with a dot must be asked for by one: '*' is no wish for a
+ * '.git/hooks/post-checkout' in the caller's folder. */
 static bool is_wanted(const struct request *request, const char *path)
 {
         const char *slash = strrchr(path, '/');
@@ -28,9 +39,10 @@ static bool is_wanted(const struct request *request, const char *path)
 
         for (size_t i = 0; i < request->collect_patterns.count; i++) {
                 const char *pattern = request->collect_patterns.items[i];
-                bool whole = strchr(pattern, '/') != NULL;
 
-                if (fnmatch(pattern, whole ? path : name, whole ? FNM_PATHNAME : 0) == 0)
+                if (strchr(pattern, '/')
+                            ? fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0
+                            : !is_in_hidden_folder(path) && fnmatch(pattern, name, FNM_PERIOD) == 0)
                         return true;
         }
         return false;

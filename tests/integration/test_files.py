@@ -196,6 +196,26 @@ def test_a_pattern_with_a_slash_means_the_whole_path(sandbox, place):
     assert [str(p.relative_to(target)) for p in target.rglob("*") if p.is_file()] == ["d/a"]
 
 
+HIDDEN = "mkdir -p .git/hooks d/.e; for i in a .a d/a d/.a d/.e/a .git/hooks/a; do echo 1 > $i; done"
+
+
+@pytest.mark.parametrize("pattern, collected", [
+    ("*", ["a", "d/a"]),
+    ("?a", []),
+    ("d/*", ["d/a"]),
+    ("*/*/*", []),
+    (".*", [".a", "d/.a"]),
+    ("d/.*", ["d/.a"]),
+    (".git/*/*", [".git/hooks/a"]),
+    ("d/.e/a", ["d/.e/a"]),
+])
+def test_a_hidden_name_is_collected_only_where_its_dot_is_spelled_out(sandbox, place, pattern, collected):
+    """A program does not leave a hook in the checkout that its files are collected to."""
+    target, result = collect(sandbox, place, HIDDEN, "--collect", pattern)
+    assert result["files"]["collected"] == collected and not result["files"]["truncated"]
+    assert sorted(str(p.relative_to(target)) for p in target.rglob("*") if p.is_file()) == collected
+
+
 def test_links_are_never_collected(sandbox, place):
     target, result = collect(sandbox, place, "ln -s /etc/passwd a; ln -s . d; mkfifo f; echo 1 > b", "--collect", "*")
     assert [p.name for p in target.iterdir()] == ["b"]
