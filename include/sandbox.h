@@ -225,7 +225,8 @@ SBX_API char *sbx_request_show_policy(const sbx_request *req, const char *langua
 /* Dependencies: the path of the file that lists them (requirements.txt, package.json, go.mod,
  * Cargo.toml). They are installed, contained, before the program is compiled or run, by the
  * language's own tool, which reaches its package registry and nothing else; the program finds them
- * read-only. Files that lock versions are taken along where they lie beside it. */
+ * read-only. Files that lock versions are taken along where they lie beside it; one of them that is
+ * a link is SBX_EINVAL. */
 SBX_API int sbx_request_set_deps(sbx_request *req, const char *path, sbx_error **err);
 /* A registry, "host" or "host:port", instead of those that the tool is set to. */
 SBX_API int sbx_request_add_registry(sbx_request *req, const char *place, sbx_error **err);

@@ -4,6 +4,7 @@
 #include "engine/watched.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "kernel/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,22 +80,23 @@ static int refuse_file(const struct passage *passage, const char *base, struct e
         return r;
 }
 
-/* Adds a file of the folder; one that is not there is nothing unless it `must` be. */
-static int add_file(struct passage *passage, int folder, const char *from, const char *name,
-                    bool must, struct error *err)
+static int open_failed(const char *shown, struct error *err)
 {
-        AUTO_CLOSE int fd = openat(folder, from, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        int r = error_set_errno(err, "dependencies: open '%s'", shown);
+
+        return err ? (err->code = SBX_EINVAL) : r;
+}
+
+/* Adds an open file under the name that the tool knows it by. */
+static int add_file(struct passage *passage, int fd, const char *from, const char *name,
+                    struct error *err)
+{
         char shown[256];
         struct stat st;
-        int r;
 
         str_printable(from, shown, sizeof(shown));
-        if (fd < 0 && errno == ENOENT && !must)
-                return 0;
-        if (fd < 0 || fstat(fd, &st) < 0) {
-                r = error_set_errno(err, "dependencies: open '%s'", shown);
-                return err ? (err->code = SBX_EINVAL) : r;
-        }
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return open_failed(shown, err);
         if (!S_ISREG(st.st_mode))
                 return error_set(err, SBX_EINVAL, "dependencies: '%s' is not a regular file",
                                  shown);
@@ -104,14 +106,31 @@ static int add_file(struct passage *passage, int folder, const char *from, const
         return bundle_add_fd(&passage->deps.files, name, 0644, fd, err);
 }
 
+/* The list is named by the caller; what lies beside it is not, and may be a stranger's: through a
+ * link there the installer would get any file that the caller can read. */
+static int add_lock(struct passage *passage, int folder, const char *name, struct error *err)
+{
+        AUTO_CLOSE int fd = sys_openat2(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+                                        SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS);
+        int r;
+
+        if (fd < 0 && errno == ENOENT)
+                return 0;
+        if (fd >= 0 || errno != ELOOP)
+                return add_file(passage, fd, name, name, err);
+        r = error_set(err, SBX_EINVAL, "dependencies: '%s' beside the list is a link", name);
+        error_hint(err, "put the file itself there: a link could lead to any file of yours");
+        return r;
+}
+
 static int read_files(struct passage *passage, struct error *err)
 {
         const struct language_deps *deps = &passage->language->deps;
         const char *path = passage->code->deps;
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
         const char *name = known_name(deps, base);
-        char folder_path[PATH_MAX];
-        AUTO_CLOSE int folder = -1;
+        char folder_path[PATH_MAX], shown[256];
+        AUTO_CLOSE int folder = -1, list = -1;
         int r;
 
         if (!name)
@@ -121,16 +140,12 @@ static int read_files(struct passage *passage, struct error *err)
                              slash ? path : ".") >= sizeof(folder_path))
                 return error_set(err, SBX_EINVAL, "dependencies: the path is too long");
         folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (folder < 0) {
-                char shown[256];
-
-                r = error_set_errno(err, "dependencies: open '%s'",
-                                    str_printable(path, shown, sizeof(shown)));
-                return err ? (err->code = SBX_EINVAL) : r;
-        }
-        r = add_file(passage, folder, base, name, true, err);
+        if (folder < 0)
+                return open_failed(str_printable(path, shown, sizeof(shown)), err);
+        list = openat(folder, base, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        r = add_file(passage, list, base, name, err);
         for (const char *const *lock = deps->locks; *lock && r == 0; lock++)
-                r = add_file(passage, folder, *lock, *lock, false, err);
+                r = add_lock(passage, folder, *lock, err);
         return r < 0 ? r : bundle_settle(&passage->deps.files, err);
 }
 

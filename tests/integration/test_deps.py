@@ -92,10 +92,10 @@ class Project:
         self.cache = place / "cache"
         self.environment = {"SANDBOX_CACHE_DIR": str(self.cache), **environment}
 
-    def use_installer(self, command, timeout="1m"):
+    def use_installer(self, command, timeout="1m", locks=()):
         """Another installer than pip, by a language file of the project's own."""
         data = yaml.safe_load((pathlib.Path(__file__).parents[2] / "languages/python.yaml").read_text())
-        data["deps"].update(variables=["LIGHT_"], registry=["/bin/sh", "-c", ASK])
+        data["deps"].update(variables=["LIGHT_"], registry=["/bin/sh", "-c", ASK], locks=list(locks))
         data["deps"]["install"]["command"] = command
         data["deps"]["install"]["limits"]["timeout"] = timeout
         folder = self.sandbox.make_directory(self.place / "languages")
@@ -422,6 +422,37 @@ def test_what_cannot_be_is_said(sandbox, project, place, flags, words):
     outcome = sandbox.run("-l", "python", "-c", "print(1)", *flags, cwd=place, env=project.environment)
     assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
     assert outcome.error.startswith("sandbox: ") and words in outcome.error
+
+
+@pytest.mark.parametrize("kind, words", [
+    ("link", "dependencies: 'sample.lock' beside the list is a link\nhint: put the file itself there"),
+    ("relative", "dependencies: 'sample.lock' beside the list is a link\nhint: put the file itself there"),
+    ("dangling", "dependencies: 'sample.lock' beside the list is a link\nhint: put the file itself there"),
+    ("folder", "dependencies: 'sample.lock' is not a regular file"),
+    ("fifo", "dependencies: 'sample.lock' is not a regular file"),
+])
+def test_a_lock_is_a_file_that_lies_beside_the_list(sandbox, light, place, kind, words):
+    """A project may be a stranger's: what it calls its lock is no other file of the caller's."""
+    light.use_installer(["{tool}", "-c", "import os, shutil, sys; os.mkdir(sys.argv[1]); shutil.copy(*sys.argv[2:0:-1])",
+                         "{deps}", "{dir}/sample.lock"], locks=["sample.lock"])
+    light.list("")
+    light.list("locked", "sample.lock")
+    show = "print(open('/deps/sample.lock').read())"
+    assert light.run(show)["stdout"] == "locked\n"
+    secret = light.list("secret", "secret")
+    lock = place / "sample.lock"
+    lock.unlink()
+    {"link": lambda: lock.symlink_to(secret), "relative": lambda: lock.symlink_to("secret"),
+     "dangling": lambda: lock.symlink_to("missing"), "folder": lock.mkdir, "fifo": lambda: os.mkfifo(lock)}[kind]()
+    outcome = light.call(show)
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and words in outcome.error, outcome
+
+
+def test_the_list_itself_may_be_a_link(light, registry, place):
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    real = light.list("sample==1.0\n", "real.txt")
+    (place / "requirements.txt").symlink_to(real)
+    assert light.run("import sample; print(sample.answer)")["stdout"] == "42\n"
 
 
 def test_a_language_without_dependencies_says_so(sandbox, project):
