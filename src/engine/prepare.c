@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
@@ -229,6 +230,19 @@ static bool is_meant(const struct passage *passage)
         return file_mentions(passage->program_fd, words);
 }
 
+/* The way to it may lead through links of the user's own; nothing is mounted through one. */
+static bool find_prepared(struct passage *passage)
+{
+        char *real =
+                is_there(passage->prepared_path) ? realpath(passage->prepared_path, NULL) : NULL;
+
+        if (!real)
+                return false;
+        mem_free(passage->prepared_path);
+        passage->prepared_path = real;
+        return true;
+}
+
 int passage_prepare(struct passage *passage, struct error *err)
 {
         AUTO_CLOSE int place = -1;
@@ -252,6 +266,6 @@ int passage_prepare(struct passage *passage, struct error *err)
                 prepared_note_use(passage->prepared_path);
         else
                 r = prepare_once(passage, directory.data, place, name, err);
-        passage->is_prepared = is_there(passage->prepared_path);
+        passage->is_prepared = find_prepared(passage);
         return r;
 }

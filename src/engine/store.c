@@ -191,12 +191,14 @@ static void trim(const char *directory, int store)
 
 /* ---- */
 
+/* The way to the store may lead through links of the user's own; nothing is mounted through one. */
 static char *tree_path(const char *directory, const char *key)
 {
         AUTO_STRBUF struct strbuf path = { 0 };
 
         strbuf_addf(&path, "%s/%s/%s/%s", directory, folder_name, key, tree_name);
-        return path.failed ? NULL : strbuf_take(&path);
+        errno = ENOMEM;
+        return path.failed ? NULL : realpath(path.data, NULL);
 }
 
 bool store_get(const char *directory, const char key[HASH_TEXT_MAX], struct store_entry *ret_entry)
@@ -284,5 +286,5 @@ int store_put(const char *directory, const char key[HASH_TEXT_MAX], int source,
         }
         ret_entry->path = tree_path(directory, key);
         ret_entry->lock = fd_take(&lock);
-        return ret_entry->path ? 0 : error_set_nomem(err);
+        return ret_entry->path ? 0 : error_set_errno(err, "keep the dependencies");
 }

@@ -158,6 +158,18 @@ def test_the_second_run_starts_no_installer_and_asks_no_registry(light, registry
     assert registry.asked == asked
 
 
+def test_what_is_kept_may_lie_behind_a_link(light, registry, place):
+    """As a home does whose folder was moved."""
+    add_light(registry, "sample", "1.0", "answer = 42\n")
+    light.list("sample==1.0\n")
+    light.sandbox.make_directory(place / "moved")
+    (place / "home").symlink_to("moved")
+    light.environment["SANDBOX_CACHE_DIR"] = str(place / "home/cache")
+    for cached in (False, True):
+        result = light.run("import sample; print(sample.answer)")
+        assert (result["stdout"], result["deps"]["cached"]) == ("42\n", cached), result
+
+
 def test_another_list_is_installed_anew(light, registry):
     add_light(registry, "sample", "1.0", "answer = 1\n")
     add_light(registry, "sample", "2.0", "answer = 2\n")
