@@ -2,14 +2,14 @@
  * What a caller hands in: a workspace, a volume. Data is; the machine itself is not, be it under
  * its usual name, mounted elsewhere, or mounted somewhere within.
  */
-#include "engine/passage.h"
+#include "engine/handed_in.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "kernel/sys.h"
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,28 +94,34 @@ static int refuse_machine(const char *what, const char *shown, const char *real,
         return r;
 }
 
-int handed_in_resolve(const char *what, const char *path, bool directory, char **ret_path,
-                      struct error *err)
+int handed_in_failed(const char *what, const char *given, bool directory, struct error *err)
 {
         char shown[256];
-        AUTO_FREE char *real = realpath(path, NULL);
+
+        error_set_errno(err, "%s '%s'", what, str_printable(given, shown, sizeof(shown)));
+        error_hint(err, "name %s that this user can reach",
+                   directory ? "a directory" : "a directory or a file");
+        return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
+}
+
+int handed_in_check(const char *what, const char *given, const char *place, bool directory,
+                    struct error *err)
+{
+        AUTO_CLOSE int fd = sys_openat2(AT_FDCWD, place, O_PATH, SYS_RESOLVE_NO_SYMLINKS);
+        char shown[256];
         struct stat st;
         int r;
 
-        str_printable(path, shown, sizeof(shown));
-        if (!real || stat(real, &st) < 0) {
-                error_set_errno(err, "%s '%s'", what, shown);
-                error_hint(err, "name %s that this user can reach",
-                           directory ? "a directory" : "a directory or a file");
-                return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
-        }
-        if (str_equal(real, "/") || path_is_within(real, "/dev")) {
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return handed_in_failed(what, given, directory, err);
+        str_printable(given, shown, sizeof(shown));
+        if (str_equal(place, "/") || path_is_within(place, "/dev")) {
                 r = error_set(err, SBX_EINVAL,
                               "%s '%s': this part of the machine cannot be handed in", what, shown);
                 error_hint(err, "hand in a directory of data, such as one below /home or /tmp");
                 return r;
         }
-        r = refuse_machine(what, shown, real, err);
+        r = refuse_machine(what, shown, place, err);
         if (r < 0)
                 return r;
         if (!S_ISDIR(st.st_mode) && (directory || !S_ISREG(st.st_mode))) {
@@ -126,6 +132,5 @@ int handed_in_resolve(const char *what, const char *path, bool directory, char *
                                      : "data that comes in a stream goes to --stdin");
                 return r;
         }
-        *ret_path = TAKE(real);
         return 0;
 }

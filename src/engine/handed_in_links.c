@@ -1,19 +1,23 @@
 /*
- * Links that a program could have made.
+ * The way to what is handed in, and links that a program could have made.
  *
  * What is handed in is named by the caller, who may use links. But below a directory that programs
  * can write to, those of earlier runs may have put one: what it leads to was never handed in. So a
- * path that goes into such a directory must go on from there without a link.
+ * path that goes into such a directory must go on from there without a link. A program that runs
+ * meanwhile may exchange a folder and a link: what was found here is opened without following one.
  */
-#include "engine/passage.h"
+#include "engine/handed_in.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "kernel/sys.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { LINKS_MAX = 40 };
 
@@ -21,29 +25,43 @@ enum { LINKS_MAX = 40 };
 struct way {
         char place[PATH_MAX]; /* "": the root */
         char rest[2 * PATH_MAX];
+        struct handed_in_way *found;
 };
 
-static bool put_before(struct way *way, const char *path)
+static bool fail(int error)
+{
+        errno = error;
+        return false;
+}
+
+static bool put_before(struct way *way, const char *path, bool slash)
 {
         size_t length = strlen(path), rest = strlen(way->rest);
 
-        if (length + 1 + rest >= sizeof(way->rest))
-                return false;
-        memmove(way->rest + length + 1, way->rest, rest + 1);
+        if (length + slash + rest >= sizeof(way->rest))
+                return fail(ENAMETOOLONG);
+        memmove(way->rest + length + slash, way->rest, rest + 1);
         memcpy(way->rest, path, length);
-        way->rest[length] = '/';
+        if (slash)
+                way->rest[length] = '/';
         if (path[0] == '/')
                 way->place[0] = '\0';
         return true;
 }
 
-static void take_word(struct way *way, char ret[NAME_MAX + 1])
+/* Whether a slash follows is what makes a word a folder's. */
+static bool take_word(struct way *way, char ret[NAME_MAX + 1], bool *ret_slash)
 {
         size_t length = strcspn(way->rest, "/");
-        size_t used = length + (way->rest[length] == '/');
 
-        (void)snprintf(ret, NAME_MAX + 1, "%.*s", (int)length, way->rest);
-        memmove(way->rest, way->rest + used, strlen(way->rest + used) + 1);
+        if (length > NAME_MAX)
+                return fail(ENAMETOOLONG);
+        memcpy(ret, way->rest, length);
+        ret[length] = '\0';
+        *ret_slash = way->rest[length] == '/';
+        length += *ret_slash;
+        memmove(way->rest, way->rest + length, strlen(way->rest + length) + 1);
+        return true;
 }
 
 static void go_up(struct way *way)
@@ -54,48 +72,189 @@ static void go_up(struct way *way)
                 *slash = '\0';
 }
 
-/* Goes one word further; false where the way cannot be told. */
-static bool go_on(struct way *way, const char *word, const char *folder, bool *ret_follows)
+static bool is_at_end(const struct way *way)
+{
+        return way->rest[strspn(way->rest, "/")] == '\0';
+}
+
+/* The links in /proc are no paths: they lead to what is open, which may have no name. */
+static bool follow_open(struct way *way, const char *link)
+{
+        way->found->is_open = is_at_end(way);
+        if (way->found->is_open)
+                (void)strcpy(way->place, link);
+        else if (!realpath(link, way->place))
+                return false;
+        if (strcmp(way->place, "/") == 0)
+                way->place[0] = '\0';
+        return true;
+}
+
+static bool follow(struct way *way, const char *link, const char *target, bool slash)
+{
+        struct strlist *links = &way->found->links;
+
+        if (str_has_prefix(link, "/proc/"))
+                return follow_open(way, link);
+        if (links->count == LINKS_MAX)
+                return fail(ELOOP);
+        if (strlist_add(links, way->place[0] ? way->place : "/") < 0)
+                return fail(ENOMEM);
+        return put_before(way, target, slash);
+}
+
+static bool is_folder(const char *path)
+{
+        struct stat st;
+
+        return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Goes one word further. */
+static bool go_on(struct way *way, const char *word, bool slash)
 {
         char next[PATH_MAX + NAME_MAX + 2], target[PATH_MAX];
         ssize_t n;
+        int why;
 
         (void)snprintf(next, sizeof(next), "%s/%s", way->place, word);
         if (strlen(next) >= PATH_MAX)
-                return false;
+                return fail(ENAMETOOLONG);
         n = readlink(next, target, sizeof(target) - 1);
-        if (n >= 0 && path_is_within(way->place, folder)) {
-                *ret_follows = true;
-                return true;
-        }
-        /* The links in /proc are no paths: they lead to what is open. */
-        if (n >= 0 && str_has_prefix(next, "/proc/"))
-                return realpath(next, way->place) != NULL;
         if (n >= 0) {
                 target[n] = '\0';
-                return put_before(way, target);
+                return follow(way, next, target, slash);
         }
+        why = errno; /* EINVAL: there is something, and no link */
+        if (why != EINVAL && (why != ENOENT || !is_at_end(way)))
+                return false;
+        if (why == EINVAL && slash && !is_folder(next))
+                return fail(ENOTDIR);
         (void)strcpy(way->place, next);
         return true;
 }
 
-bool handed_in_follows_link(const char *given, const char *folder)
+static bool go(struct way *way)
 {
-        struct way way = { "", "" };
-        char here[PATH_MAX], word[NAME_MAX + 1];
-        bool follows = false;
+        char word[NAME_MAX + 1];
+        bool slash;
 
-        if (strlen(given) >= PATH_MAX || !put_before(&way, given) ||
-            (given[0] != '/' && (!getcwd(here, sizeof(here)) || !put_before(&way, here))))
+        if (!take_word(way, word, &slash))
+                return false;
+        if (strcmp(word, "..") == 0)
+                go_up(way);
+        else if (word[0] && strcmp(word, ".") != 0)
+                return go_on(way, word, slash);
+        return true;
+}
+
+static bool begin(struct way *way, const char *given)
+{
+        char here[PATH_MAX];
+
+        if (!given[0])
+                return fail(ENOENT);
+        if (!put_before(way, given, false))
+                return false;
+        if (given[0] == '/')
                 return true;
-        /* Each link can bring as many words as a path has. */
-        for (int steps = 0; way.rest[0] && !follows; steps++) {
-                take_word(&way, word);
-                if (strcmp(word, "..") == 0)
-                        go_up(&way);
-                else if (word[0] && strcmp(word, ".") != 0 &&
-                         (steps > LINKS_MAX * PATH_MAX || !go_on(&way, word, folder, &follows)))
-                        return true;
+        if (!getcwd(here, sizeof(here)))
+                return false;
+        return here[0] == '/' ? put_before(way, here, true) : fail(ENOENT);
+}
+
+int handed_in_walk(const char *given, struct handed_in_way *ret_way)
+{
+        struct way way = { "", "", ret_way };
+        bool goes;
+
+        *ret_way = (struct handed_in_way){ 0 };
+        goes = begin(&way, given);
+        while (goes && way.rest[0])
+                goes = go(&way);
+        if (goes) {
+                ret_way->place = mem_strdup(way.place[0] ? way.place : "/");
+                goes = ret_way->place || fail(ENOMEM);
         }
-        return follows;
+        if (!goes)
+                handed_in_way_done(ret_way);
+        return goes ? 0 : -1;
+}
+
+void handed_in_way_done(struct handed_in_way *way)
+{
+        int saved = errno;
+
+        mem_free(way->place);
+        strlist_done(&way->links);
+        *way = (struct handed_in_way){ 0 };
+        errno = saved;
+}
+
+static int refuse_planted(const char *what, const char *given, const struct handed_in_way *way,
+                          const struct strlist *writable, struct error *err)
+{
+        for (size_t i = 0; i < way->links.count; i++)
+                for (size_t j = 0; j < writable->count; j++) {
+                        char shown[256], place[256];
+                        int r;
+
+                        if (!path_is_within(way->links.items[i], writable->items[j]))
+                                continue;
+                        r = error_set(
+                                err, SBX_EINVAL,
+                                "%s '%s' goes through a link in '%s', which programs can write to",
+                                what, str_printable(given, shown, sizeof(shown)),
+                                str_printable(writable->items[j], place, sizeof(place)));
+                        error_hint(err, "name the place itself, or remove the link if a program "
+                                        "made it");
+                        return r;
+                }
+        return 0;
+}
+
+int handed_in_find(const char *what, const char *given, bool directory,
+                   const struct strlist *writable, char **ret_place, struct error *err)
+{
+        struct handed_in_way way;
+        int r;
+
+        if (handed_in_walk(given, &way) < 0)
+                return handed_in_failed(what, given, directory, err);
+        r = refuse_planted(what, given, &way, writable, err);
+        if (r == 0) {
+                *ret_place = way.is_open ? realpath(way.place, NULL) : TAKE(way.place);
+                if (!*ret_place)
+                        r = handed_in_failed(what, given, directory, err);
+        }
+        handed_in_way_done(&way);
+        return r;
+}
+
+/* The folder above a place, opened without a link, and the name in it. */
+static int open_parent(const char *place, const char **ret_name)
+{
+        const char *slash = strrchr(place, '/');
+        char parent[PATH_MAX];
+
+        (void)snprintf(parent, sizeof(parent), "%.*s", slash > place ? (int)(slash - place) : 1,
+                       place);
+        *ret_name = slash[1] ? slash + 1 : ".";
+        return sys_openat2(AT_FDCWD, parent, O_PATH | O_DIRECTORY, SYS_RESOLVE_NO_SYMLINKS);
+}
+
+int handed_in_make_folder(const char *place, unsigned mode)
+{
+        const char *name;
+        AUTO_CLOSE int parent = open_parent(place, &name);
+
+        return parent < 0 ? -1 : mkdirat(parent, name, mode);
+}
+
+int handed_in_remove_folder(const char *place)
+{
+        const char *name;
+        AUTO_CLOSE int parent = open_parent(place, &name);
+
+        return parent < 0 ? -1 : unlinkat(parent, name, AT_REMOVEDIR);
 }

@@ -29,6 +29,7 @@ struct passage {
         const struct language *language;
         struct language_tool tool;
         struct policy_values policy;   /* effective */
+        struct strlist writable;       /* what programs can write to on the host, resolved */
         char *workspace;               /* owned: resolved, or NULL */
         struct file_list files_before; /* in that workspace */
         unsigned workspace_mode;       /* of it, before the run */
@@ -94,12 +95,6 @@ int passage_run(struct passage *passage, struct error *err);
 
 /* own_code.c: code in a file that the run may write to is copied first. */
 int passage_own_code(struct passage *passage, struct error *err);
-
-/* handed_in.c: the real path of a workspace or a volume, if it is one that may be handed in. */
-int handed_in_resolve(const char *what, const char *path, bool directory, char **ret_path,
-                      struct error *err);
-/* handed_in_links.c: whether what was named goes through a link within a folder on its way. */
-bool handed_in_follows_link(const char *given, const char *folder);
 
 /* prepare_trim.c: a readied toolchain is copied aside under a name with this, then renamed; its
  * folder's time says when it was last used. */

@@ -52,6 +52,7 @@ static void passage_done(struct passage *passage)
         history_artifacts_drop(&passage->artifacts);
         fd_close(passage->history.dir);
         policy_values_done(&passage->policy);
+        strlist_done(&passage->writable);
         mem_free(passage->workspace);
         files_done(&passage->files_before);
         for (size_t i = 0; i < passage->counted_count; i++)

@@ -1,6 +1,7 @@
 /* The stages before anything runs: language, policy, paths, tool, backend. */
 #include "engine/passage.h"
 #include "engine/elf.h"
+#include "engine/handed_in.h"
 #include "engine/tools.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -70,7 +71,32 @@ static const char *asked_workspace(const struct passage *passage)
 void passage_forget_workspace(const struct passage *passage)
 {
         if (passage->made_workspace)
-                (void)rmdir(asked_workspace(passage)); /* what is in it is somebody's */
+                (void)handed_in_remove_folder(passage->workspace); /* what is in it is somebody's */
+}
+
+/* Notes where programs can write. What cannot be reached, no program of this user's has written. */
+static int add_writable(struct passage *passage, const char *path, struct error *err)
+{
+        struct handed_in_way way;
+        int r;
+
+        if (handed_in_walk(path, &way) < 0)
+                return errno == ENOMEM ? error_set_nomem(err) : 0;
+        r = strlist_add(&passage->writable, way.place);
+        handed_in_way_done(&way);
+        return r < 0 ? error_set_nomem(err) : 0;
+}
+
+static int list_writable(struct passage *passage, struct error *err)
+{
+        const struct policy_values *policy = &passage->policy;
+        const char *workspace = asked_workspace(passage);
+        int r = workspace ? add_writable(passage, workspace, err) : 0;
+
+        for (size_t i = 0; i < policy->mount_count && r == 0; i++)
+                if (policy->mounts[i].writable)
+                        r = add_writable(passage, policy->mounts[i].source, err);
+        return r;
 }
 
 /* A workspace that is not there yet is made; its parent must be there. */
@@ -78,83 +104,47 @@ static int open_workspace(struct passage *passage, struct error *err)
 {
         const char *path = asked_workspace(passage);
         char shown[256];
+        int r;
 
         if (!path)
                 return 0;
-        if (mkdir(path, 0700) == 0)
+        r = handed_in_find("workspace", path, true, &passage->writable, &passage->workspace, err);
+        if (r < 0)
+                return r;
+        if (handed_in_make_folder(passage->workspace, 0700) == 0)
                 passage->made_workspace = true;
         else if (errno != EEXIST) {
                 error_set_errno(err, "make workspace '%s'",
                                 str_printable(path, shown, sizeof(shown)));
                 return err ? (err->code = SBX_EINVAL) : SBX_EINVAL;
         }
-        return handed_in_resolve("workspace", path, true, &passage->workspace, err);
+        return handed_in_check("workspace", path, passage->workspace, true, err);
 }
 
-/* Refuses a path that goes through a link in a directory that programs can write to. */
-static int refuse_planted(const char *what, const char *given, const char *folder,
+static int resolve_volume(const struct passage *passage, struct policy_mount *mount,
                           struct error *err)
 {
-        char shown[256], place[256];
-        int r;
+        AUTO_FREE char *place = NULL;
+        int r = handed_in_find("volume", mount->source, false, &passage->writable, &place, err);
 
-        if (!handed_in_follows_link(given, folder))
-                return 0;
-        r = error_set(err, SBX_EINVAL,
-                      "%s '%s' goes through a link in '%s', which programs can write to", what,
-                      str_printable(given, shown, sizeof(shown)),
-                      str_printable(folder, place, sizeof(place)));
-        error_hint(err, "name the place itself, or remove the link if a program made it");
-        return r;
-}
-
-/* What was named, by what it is: the workspace first, then the volumes. */
-static int refuse_links(const struct passage *passage, char *const *reals, struct error *err)
-{
-        const struct policy_values *policy = &passage->policy;
-        const char *workspace = passage->workspace;
-        int r = 0;
-
-        for (size_t i = 0; i < policy->mount_count && r == 0; i++) {
-                if (workspace)
-                        r = refuse_planted("volume", policy->mounts[i].source, workspace, err);
-                for (size_t j = 0; j < policy->mount_count && r == 0; j++)
-                        if (policy->mounts[j].writable)
-                                r = refuse_planted("volume", policy->mounts[i].source, reals[j],
-                                                   err);
-                if (r == 0 && workspace && policy->mounts[i].writable)
-                        r = refuse_planted("workspace", asked_workspace(passage), reals[i], err);
-        }
-        return r;
-}
-
-static int resolve_volumes(struct passage *passage, struct error *err)
-{
-        struct policy_values *policy = &passage->policy;
-        AUTO_FREE char **reals = mem_alloc((policy->mount_count + 1) * sizeof(*reals));
-        int r = reals ? 0 : error_set_nomem(err);
-
-        for (size_t i = 0; i < policy->mount_count && r == 0; i++)
-                r = handed_in_resolve("volume", policy->mounts[i].source, false, &reals[i], err);
         if (r == 0)
-                r = refuse_links(passage, reals, err);
-        for (size_t i = 0; reals && i < policy->mount_count; i++) {
-                if (r == 0) {
-                        mem_free(policy->mounts[i].source);
-                        policy->mounts[i].source = reals[i];
-                } else {
-                        mem_free(reals[i]);
-                }
-        }
-        return r;
+                r = handed_in_check("volume", mount->source, place, false, err);
+        if (r < 0)
+                return r;
+        mem_free(mount->source);
+        mount->source = TAKE(place);
+        return 0;
 }
 
 static int resolve_paths(struct passage *passage, struct error *err)
 {
-        int r = open_workspace(passage, err);
+        struct policy_values *policy = &passage->policy;
+        int r = list_writable(passage, err);
 
-        if (r == 0 && passage->policy.mount_count > 0)
-                r = resolve_volumes(passage, err);
+        if (r == 0)
+                r = open_workspace(passage, err);
+        for (size_t i = 0; i < policy->mount_count && r == 0; i++)
+                r = resolve_volume(passage, &policy->mounts[i], err);
         if (r == 0 && passage->workspace) {
                 mem_free(passage->policy.workspace);
                 passage->policy.workspace = mem_strdup(passage->workspace);

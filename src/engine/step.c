@@ -7,6 +7,7 @@
 #include "base/folder.h"
 #include "base/str.h"
 #include "base/tree.h"
+#include "kernel/sys.h"
 #include "monitor/monitor.h"
 
 #include <errno.h>
@@ -41,12 +42,14 @@ static bool counts_by_namespace(void)
  */
 static int take_owner(const struct passage *passage, struct plan *plan, struct error *err)
 {
+        AUTO_CLOSE int place = -1;
         struct stat st;
         int r;
 
         if (plan->kind != PLAN_LOCAL || !passage->workspace || plan->uid_span == 0)
                 return 0;
-        if (stat(passage->workspace, &st) < 0)
+        place = sys_openat2(AT_FDCWD, passage->workspace, O_PATH, SYS_RESOLVE_NO_SYMLINKS);
+        if (place < 0 || fstat(place, &st) < 0)
                 return error_set_errno(err, "workspace '%s'", passage->workspace);
         if (st.st_uid == 0) {
                 r = error_set(err, SBX_EREFUSED,

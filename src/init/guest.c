@@ -156,11 +156,33 @@ static int drop_capabilities(struct init *init)
         return caps_drop_all(!has_namespace && !init->change_uid);
 }
 
+/* Without mounts, a workspace that is kept is one of the host's, in which others may put links. */
+static bool is_handed_in(const struct init *init)
+{
+        return init->plan.kind == PLAN_LOCAL && init->plan.workspace[0];
+}
+
+int guest_open_directory(const struct init *init, int flags)
+{
+        const char *path = init->plan.directory;
+
+        return is_handed_in(init)
+                       ? sys_openat2(AT_FDCWD, path, flags | O_DIRECTORY, SYS_RESOLVE_NO_SYMLINKS)
+                       : open(path, flags | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int enter_handed_in(const struct init *init)
+{
+        AUTO_CLOSE int place = guest_open_directory(init, O_PATH);
+
+        return place < 0 ? -1 : fchdir(place);
+}
+
 int guest_enter_directory(struct init *init)
 {
         umask(022);
         report_detail(init, init->plan.directory);
-        if (chdir(init->plan.directory) < 0)
+        if (is_handed_in(init) ? enter_handed_in(init) < 0 : chdir(init->plan.directory) < 0)
                 return -1;
         init->report.detail[0] = '\0';
         return 0;
@@ -185,6 +207,19 @@ static bool is_covered(const struct init *init, const struct plan_mount *mount)
                         return true;
         }
         return path_is_below(mount->target, "/etc");
+}
+
+/* In a container what was handed in is a mount by now; in a local run it is the host's own. */
+static int allow_mount(const struct init *init, int rules, int abi, const struct plan_mount *mount)
+{
+        enum landlock_access access =
+                mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE : LANDLOCK_READ;
+
+        if (init->plan.kind == PLAN_CONTAINER)
+                return landlock_allow(rules, abi, mount->target, access);
+        if (mount->kind == PLAN_MOUNT_SYSTEM)
+                return landlock_allow(rules, abi, mount->source, access);
+        return landlock_allow_handed_in(rules, abi, mount->source, access);
 }
 
 /* The same file rules once more; in a local run, the only ones. */
@@ -220,10 +255,7 @@ static int allow_paths(const struct init *init, int rules, int abi)
         for (uint32_t i = 0; i < init->plan.mount_count; i++) {
                 const struct plan_mount *mount = &init->plan.mounts[i];
 
-                if (!is_covered(init, mount) &&
-                    landlock_allow(rules, abi, container ? mount->target : mount->source,
-                                   mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE
-                                                                   : LANDLOCK_READ) < 0)
+                if (!is_covered(init, mount) && allow_mount(init, rules, abi, mount) < 0)
                         return -1;
         }
         return 0;
@@ -246,7 +278,8 @@ static int allow_scratch(const struct init *init, int rules, int abi)
                 if (landlock_allow(rules, abi, path, parts[i].access) < 0)
                         return -1;
         }
-        return landlock_allow(rules, abi, init->plan.directory, LANDLOCK_WRITE);
+        return (is_handed_in(init) ? landlock_allow_handed_in : landlock_allow)(
+                rules, abi, init->plan.directory, LANDLOCK_WRITE);
 }
 
 static int apply_landlock(struct init *init)

@@ -159,6 +159,8 @@ void guest_confine(struct init *init);
 _Noreturn void guest_run(struct init *init);
 /* Steps of it, for a guest that waited: it proves what holds once more. */
 int guest_enter_directory(struct init *init);
+/* Opens that directory. */
+int guest_open_directory(const struct init *init, int flags);
 int guest_verify(struct init *init);
 int guest_limit(int resource, uint64_t value);
 /* Notes in the report what this process has computed so far: that is not the program's. */

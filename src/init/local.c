@@ -64,7 +64,7 @@ _Noreturn void local_keeper(struct init *init)
         /* A process of the guest's may outlive a keeper that it managed to kill. */
         init->report.seen &= ~PROTECTION_BIT(CLEANUP);
         steps_run(init, steps, ARRAY_SIZE(steps));
-        place = open(init->plan.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        place = guest_open_directory(init, O_RDONLY);
         if (place < 0)
                 report_failure(init, STAGE_WORKSPACE, errno);
         report_send(init, REPORT_PLACES, &place, 1);

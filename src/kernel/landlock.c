@@ -77,21 +77,36 @@ int landlock_new(int abi, bool scope, bool deny_tcp)
         return (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 }
 
-int landlock_allow(int ruleset, int abi, const char *path, enum landlock_access access)
+static int allow(int ruleset, int abi, int fd, enum landlock_access access)
 {
-        AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
         struct path_attr attr = { .allowed_access = rights_of(access) & known_rights(abi),
                                   .parent_fd = fd };
         int r;
 
-        if (fd < 0)
-                return errno == ENOENT ? 0 : -1;
         r = (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH, &attr, 0);
         if (r == 0 || errno != EINVAL || !(attr.allowed_access & ~(uint64_t)ACCESS_FILE))
                 return r;
         /* Most paths are directories, so nobody asks which are: the kernel says it of the rest. */
         attr.allowed_access &= ACCESS_FILE;
         return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH, &attr, 0);
+}
+
+int landlock_allow(int ruleset, int abi, const char *path, enum landlock_access access)
+{
+        AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -1;
+        return allow(ruleset, abi, fd, access);
+}
+
+int landlock_allow_handed_in(int ruleset, int abi, const char *path, enum landlock_access access)
+{
+        AUTO_CLOSE int fd = sys_openat2(AT_FDCWD, path, O_PATH, SYS_RESOLVE_NO_SYMLINKS);
+
+        if (fd < 0)
+                return errno == ENOENT || errno == ELOOP ? 0 : -1;
+        return allow(ruleset, abi, fd, access);
 }
 
 int landlock_apply(int ruleset)

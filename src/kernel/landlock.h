@@ -19,6 +19,9 @@ int landlock_abi(void);
 int landlock_new(int abi, bool scope, bool deny_tcp);
 /* Allows `access` below `path`; a path that does not exist is nothing. 0 or -1 with errno. */
 int landlock_allow(int ruleset, int abi, const char *path, enum landlock_access access);
+/* The same for what was handed in, which others may write to: a link on its way leads to something
+ * else, and is nothing either. */
+int landlock_allow_handed_in(int ruleset, int abi, const char *path, enum landlock_access access);
 /* Puts the rule set in force for the calling process and closes nothing. 0 or -1 with errno. */
 int landlock_apply(int ruleset);
 

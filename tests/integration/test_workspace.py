@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -349,3 +350,51 @@ def test_an_input_does_not_follow_a_link_out_of_the_workspace(sandbox, workspace
                               "--input-file", f"{given}:conf/x", "-c", "echo ran")
         assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
         assert list(outside.iterdir()) == []
+
+
+# Exchanges its two paths without pause: each is a folder half of the time, and a link the other half.
+EXCHANGE = """
+import ctypes, os, sys
+libc, here, both = ctypes.CDLL(None, use_errno=True), -100, [os.fsencode(path) for path in sys.argv[1:]]
+while libc.renameat2(here, both[0], here, both[1], 2) == 0:
+    pass
+sys.exit(os.strerror(ctypes.get_errno()))
+"""
+
+
+@pytest.fixture
+def exchanged(sandbox, workspace, outside):
+    """A folder of the workspace that a program of another run exchanges with a link to the outside."""
+    (outside / "secret").write_text("secret")
+    outside.chmod(0o777)
+    (workspace / "data").mkdir()
+    (workspace / "data").chmod(0o777)
+    (workspace / "link").symlink_to(outside)
+    if sandbox.is_root:  # whom the local backend lets write there
+        os.chown(workspace / "data", 65534, 65534)
+        os.chown(outside, 65534, 65534)
+    else:
+        sandbox.own(workspace / "data")
+    process = subprocess.Popen([sys.executable, "-c", EXCHANGE, workspace / "data", workspace / "link"])
+    yield workspace / "data"
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("backend, seen", [("container", "/data"), ("local", "{}")])
+def test_a_volume_that_is_exchanged_with_a_link_leads_nowhere_else(sandbox, workspace, outside, exchanged, backend, seen):
+    """What was looked at is what is mounted."""
+    for _ in range(60):
+        outcome = sandbox.run("-l", "shell", "--no-record", "--backend", backend, "--volume", f"{workspace}:/w:rw",
+                              "--volume", f"{exchanged}:/data", "-c", f"cat {seen.format(exchanged)}/secret")
+        assert outcome.stdout == b"" and outcome.exit_code in (1, 125), outcome
+
+
+@pytest.mark.parametrize("backend", ["container", "local"])
+def test_a_workspace_that_is_exchanged_with_a_link_leads_nowhere_else(sandbox, workspace, outside, exchanged, backend):
+    for _ in range(60):
+        outcome = sandbox.run("-l", "shell", "--no-record", "--backend", backend, "--volume", f"{workspace}:/w:rw",
+                              "--workspace", str(exchanged), "-c", "cat secret; touch planted")
+        assert outcome.stdout == b"" and outcome.exit_code in (0, 1, 125), outcome
+    assert [path.name for path in outside.iterdir()] == ["secret"]

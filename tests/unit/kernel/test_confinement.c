@@ -57,6 +57,32 @@ static void landlock_refuses_what_no_rule_allows(void **state)
         in_child(landlock_child);
 }
 
+static void landlock_link_child(void)
+{
+        char folder[] = "/tmp/landlock-link.XXXXXX", link[64];
+        int abi = landlock_abi();
+        int rules = landlock_new(abi, false, false);
+
+        EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+        EXPECT(mkdtemp(folder));
+        (void)snprintf(link, sizeof(link), "%s/link", folder);
+        EXPECT(symlink("/etc", link) == 0);
+        EXPECT(landlock_allow_handed_in(rules, abi, link, LANDLOCK_READ) == 0);
+        EXPECT(landlock_allow_handed_in(rules, abi, "/proc", LANDLOCK_READ) == 0);
+        EXPECT(landlock_allow_handed_in(rules, abi, "/nonexistent/path", LANDLOCK_READ) == 0);
+        EXPECT(unlink(link) == 0 && rmdir(folder) == 0);
+        EXPECT(landlock_apply(rules) == 0);
+        EXPECT(open("/proc/self/stat", O_RDONLY) >= 0);
+        EXPECT_ERRNO(open("/etc/passwd", O_RDONLY), EACCES);
+}
+
+static void landlock_allows_nothing_behind_a_link_that_was_handed_in(void **state)
+{
+        if (landlock_abi() == 0)
+                skip();
+        in_child(landlock_link_child);
+}
+
 static void apply_seccomp(void)
 {
         EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
@@ -361,6 +387,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(landlock_refuses_what_no_rule_allows),
+                cmocka_unit_test(landlock_allows_nothing_behind_a_link_that_was_handed_in),
                 cmocka_unit_test(seccomp_refuses_dangerous_and_unknown_calls),
                 cmocka_unit_test(seccomp_allows_processes_and_no_namespaces),
                 cmocka_unit_test(seccomp_knows_three_families_of_sockets),

@@ -1,0 +1,197 @@
+/* The way to what is handed in: where it leads, which links it took, and what is refused on it. */
+#include "unit.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/tree.h"
+#include "engine/handed_in.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char place[] = "/tmp/unit-handed-in.XXXXXX";
+
+/* A folder that programs can write to, with links in it and beside it. */
+static int make_place(void **state)
+{
+        if (!mkdtemp(place) || chdir(place) < 0 || mkdir("shared", 0755) < 0 ||
+            mkdir("shared/sub", 0755) < 0 || mkdir("outside", 0755) < 0 ||
+            mkdir("outside/deep", 0755) < 0)
+                return -1;
+        fd_close(open("outside/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+        return symlink("../outside", "shared/planted") < 0 || symlink("shared/sub", "own") < 0 ||
+                               symlink("shared/planted", "behind") < 0 ||
+                               symlink("loop", "loop") < 0
+                       ? -1
+                       : 0;
+}
+
+static int remove_place(void **state)
+{
+        return chdir("/") < 0 || tree_remove(place) < 0 ? -1 : 0;
+}
+
+/* The way leads to `end` of the place, through so many links. */
+static void leads_to(const char *given, const char *end, size_t links)
+{
+        struct handed_in_way way;
+        char expected[256];
+
+        (void)snprintf(expected, sizeof(expected), "%s%s", place, end);
+        assert_int_equal(handed_in_walk(given, &way), 0);
+        assert_string_equal(way.place, expected);
+        assert_int_equal(way.links.count, links);
+        assert_false(way.is_open);
+        handed_in_way_done(&way);
+}
+
+static void fails_with(const char *given, int error)
+{
+        struct handed_in_way way;
+
+        errno = 0;
+        assert_int_equal(handed_in_walk(given, &way), -1);
+        assert_int_equal(errno, error);
+        assert_null(way.place);
+}
+
+static void a_way_is_gone_as_the_kernel_goes_it(void **state)
+{
+        leads_to(".", "", 0);
+        leads_to("shared", "/shared", 0);
+        leads_to("./shared//sub/", "/shared/sub", 0);
+        leads_to("shared/sub/../../outside/./deep", "/outside/deep", 0);
+        leads_to("own", "/shared/sub", 1);
+        leads_to("own/..", "/shared", 1);
+        leads_to("shared/planted/deep", "/outside/deep", 1);
+        leads_to("behind/deep/", "/outside/deep", 2);
+        leads_to("outside/file", "/outside/file", 0);
+}
+
+static void what_may_yet_be_made_is_found(void **state)
+{
+        leads_to("new", "/new", 0);
+        leads_to("new/", "/new", 0);
+        leads_to("own/new", "/shared/sub/new", 1);
+}
+
+static void what_the_kernel_would_not_open_is_not_found(void **state)
+{
+        char name[NAME_MAX + 2];
+
+        memset(name, 'a', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        fails_with("", ENOENT);
+        fails_with("new/deeper", ENOENT);
+        fails_with("new/..", ENOENT);
+        fails_with("outside/file/", ENOTDIR);
+        fails_with("outside/file/..", ENOTDIR);
+        fails_with("outside/file/deeper", ENOTDIR);
+        fails_with("loop", ELOOP);
+        fails_with(name, ENAMETOOLONG);
+}
+
+static void a_link_of_the_kernels_leads_to_what_is_open(void **state)
+{
+        struct handed_in_way way;
+        int pipe_fds[2];
+        char path[64];
+
+        leads_to("/proc/self/cwd/shared", "/shared", 0);
+        assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+        (void)snprintf(path, sizeof(path), "/dev/fd/%d", pipe_fds[0]);
+        assert_int_equal(handed_in_walk(path, &way), 0);
+        assert_true(way.is_open);
+        assert_true(access(way.place, R_OK) == 0);
+        handed_in_way_done(&way);
+        close(pipe_fds[0]);
+        close(pipe_fds[1]);
+}
+
+static void is_refused(const char *given, const struct strlist *writable)
+{
+        char *found = NULL;
+        struct error error = { 0 };
+
+        assert_int_equal(handed_in_find("volume", given, false, writable, &found, &error),
+                         SBX_EINVAL);
+        assert_has(error.message, "goes through a link in");
+        assert_has(error.hint, "remove the link");
+        assert_null(found);
+}
+
+static void is_found(const char *given, const struct strlist *writable)
+{
+        char *found = NULL;
+
+        assert_int_equal(handed_in_find("volume", given, false, writable, &found, NULL), 0);
+        assert_non_null(found);
+        mem_free(found);
+}
+
+static void a_link_where_programs_can_write_is_refused(void **state)
+{
+        struct strlist writable = { 0 };
+        char shared[128];
+
+        (void)snprintf(shared, sizeof(shared), "%s/shared", place);
+        is_found("shared/planted", &writable);
+        assert_int_equal(strlist_add(&writable, shared), 0);
+        is_refused("shared/planted", &writable);
+        is_refused("shared/planted/deep", &writable);
+        is_refused("behind", &writable);
+        is_refused("own/../planted", &writable);
+        is_found("own", &writable);
+        is_found("shared/sub", &writable);
+        strlist_done(&writable);
+}
+
+static void a_folder_is_made_and_removed_through_no_link(void **state)
+{
+        char path[128];
+
+        (void)snprintf(path, sizeof(path), "%s/shared/planted/made", place);
+        errno = 0;
+        assert_int_equal(handed_in_make_folder(path, 0700), -1);
+        assert_int_equal(errno, ELOOP);
+        (void)snprintf(path, sizeof(path), "%s/shared/planted/deep", place);
+        assert_int_equal(handed_in_remove_folder(path), -1);
+        assert_int_equal(access("outside/deep", F_OK), 0);
+        (void)snprintf(path, sizeof(path), "%s/outside/made", place);
+        assert_int_equal(handed_in_make_folder(path, 0700), 0);
+        assert_int_equal(handed_in_remove_folder(path), 0);
+        assert_int_equal(handed_in_make_folder("/", 0700), -1);
+        assert_int_equal(errno, EEXIST);
+}
+
+/* What was found is looked at as it is: a link that has taken its place since is not followed. */
+static void a_place_that_has_become_a_link_is_refused(void **state)
+{
+        char path[128];
+        struct error error = { 0 };
+
+        (void)snprintf(path, sizeof(path), "%s/outside/deep", place);
+        assert_int_equal(handed_in_check("volume", "x", path, false, &error), 0);
+        (void)snprintf(path, sizeof(path), "%s/shared/planted/deep", place);
+        assert_int_equal(handed_in_check("volume", "x", path, false, &error), SBX_EINVAL);
+        (void)snprintf(path, sizeof(path), "%s/shared/planted", place);
+        assert_int_equal(handed_in_check("volume", "x", path, false, &error), SBX_EINVAL);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_way_is_gone_as_the_kernel_goes_it),
+                cmocka_unit_test(what_may_yet_be_made_is_found),
+                cmocka_unit_test(what_the_kernel_would_not_open_is_not_found),
+                cmocka_unit_test(a_link_of_the_kernels_leads_to_what_is_open),
+                cmocka_unit_test(a_link_where_programs_can_write_is_refused),
+                cmocka_unit_test(a_folder_is_made_and_removed_through_no_link),
+                cmocka_unit_test(a_place_that_has_become_a_link_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, make_place, remove_place);
+}
