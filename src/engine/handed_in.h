@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+struct policy;
+
 /* handed_in_links.c */
 struct handed_in_way {
         char *place;          /* owned: where it leads, without a link */
@@ -21,6 +23,10 @@ struct handed_in_way {
 /* Goes the way. Its end need not be there: it may yet be made. 0, or -1 with errno. */
 int handed_in_walk(const char *given, struct handed_in_way *ret_way);
 void handed_in_way_done(struct handed_in_way *way);
+/* The places that programs can write to by any of the layers (NULL is none), and the workspace, or
+ * NULL: all that earlier runs under them may have left links in. */
+int handed_in_writable(const struct policy *const *layers, size_t count, const char *workspace,
+                       struct strlist *ret_places, struct error *err);
 /* Where the path leads. A link on its way that lies in a folder of `writable`, which programs can
  * write to, is a refusal. `what` stands for the path in messages. Caller frees. */
 int handed_in_find(const char *what, const char *given, bool directory,

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "kernel/sys.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -189,6 +190,34 @@ void handed_in_way_done(struct handed_in_way *way)
         strlist_done(&way->links);
         *way = (struct handed_in_way){ 0 };
         errno = saved;
+}
+
+/* What cannot be reached, no program of this user's has written to. */
+static int add_place(const char *path, struct strlist *places, struct error *err)
+{
+        struct handed_in_way way;
+        int r;
+
+        if (handed_in_walk(path, &way) < 0)
+                return errno == ENOMEM ? error_set_nomem(err) : 0;
+        r = strlist_add(places, way.place);
+        handed_in_way_done(&way);
+        return r < 0 ? error_set_nomem(err) : 0;
+}
+
+int handed_in_writable(const struct policy *const *layers, size_t count, const char *workspace,
+                       struct strlist *ret_places, struct error *err)
+{
+        struct strlist paths = { 0 };
+        int r = workspace && strlist_add(&paths, workspace) < 0 ? error_set_nomem(err) : 0;
+
+        for (size_t i = 0; i < count && r == 0; i++)
+                if (layers[i])
+                        r = policy_add_writable(layers[i], &paths, err);
+        for (size_t i = 0; i < paths.count && r == 0; i++)
+                r = add_place(paths.items[i], ret_places, err);
+        strlist_done(&paths);
+        return r;
 }
 
 static int refuse_planted(const char *what, const char *given, const struct handed_in_way *way,

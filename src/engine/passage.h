@@ -29,7 +29,7 @@ struct passage {
         const struct language *language;
         struct language_tool tool;
         struct policy_values policy;   /* effective */
-        struct strlist writable;       /* what programs can write to on the host, resolved */
+        struct strlist writable;       /* what programs can or could write to, resolved */
         char *workspace;               /* owned: resolved, or NULL */
         struct file_list files_before; /* in that workspace */
         unsigned workspace_mode;       /* of it, before the run */

@@ -74,31 +74,6 @@ void passage_forget_workspace(const struct passage *passage)
                 (void)handed_in_remove_folder(passage->workspace); /* what is in it is somebody's */
 }
 
-/* Notes where programs can write. What cannot be reached, no program of this user's has written. */
-static int add_writable(struct passage *passage, const char *path, struct error *err)
-{
-        struct handed_in_way way;
-        int r;
-
-        if (handed_in_walk(path, &way) < 0)
-                return errno == ENOMEM ? error_set_nomem(err) : 0;
-        r = strlist_add(&passage->writable, way.place);
-        handed_in_way_done(&way);
-        return r < 0 ? error_set_nomem(err) : 0;
-}
-
-static int list_writable(struct passage *passage, struct error *err)
-{
-        const struct policy_values *policy = &passage->policy;
-        const char *workspace = asked_workspace(passage);
-        int r = workspace ? add_writable(passage, workspace, err) : 0;
-
-        for (size_t i = 0; i < policy->mount_count && r == 0; i++)
-                if (policy->mounts[i].writable)
-                        r = add_writable(passage, policy->mounts[i].source, err);
-        return r;
-}
-
 /* A workspace that is not there yet is made; its parent must be there. */
 static int open_workspace(struct passage *passage, struct error *err)
 {
@@ -139,7 +114,8 @@ static int resolve_volume(const struct passage *passage, struct policy_mount *mo
 static int resolve_paths(struct passage *passage, struct error *err)
 {
         struct policy_values *policy = &passage->policy;
-        int r = list_writable(passage, err);
+        int r = handed_in_writable(passage->order->layers, ARRAY_SIZE(passage->order->layers),
+                                   passage->order->request->workspace, &passage->writable, err);
 
         if (r == 0)
                 r = open_workspace(passage, err);

@@ -460,3 +460,22 @@ int policy_effective(const struct policy *const *layers, size_t layer_count, con
         *ret_values = values;
         return 0;
 }
+
+static int add_writable(const struct policy_values *values, struct strlist *paths)
+{
+        if (values->workspace && strlist_add(paths, values->workspace) < 0)
+                return -1;
+        for (size_t i = 0; i < values->mount_count; i++)
+                if (values->mounts[i].writable && strlist_add(paths, values->mounts[i].source) < 0)
+                        return -1;
+        return 0;
+}
+
+int policy_add_writable(const struct policy *layer, struct strlist *paths, struct error *err)
+{
+        int r = add_writable(&layer->general, paths);
+
+        for (size_t i = 0; i < layer->language_count && r == 0; i++)
+                r = add_writable(&layer->languages[i].values, paths);
+        return r < 0 ? error_set_nomem(err) : 0;
+}

@@ -188,6 +188,10 @@ int policy_merge(struct policy_values *base, const struct policy_values *over, s
  * one that widens something is SBX_EPOLICY. */
 int policy_effective(const struct policy *const *layers, size_t layer_count, const char *language,
                      struct policy_values *ret_values, struct error *err);
+/* Adds the paths, as they are written, that a layer lets programs write to, in any language: its
+ * workspaces, and the sources of its writable mounts. What a later layer takes back was writable in
+ * other runs all the same, and holds what those have left. */
+int policy_add_writable(const struct policy *layer, struct strlist *paths, struct error *err);
 
 /* policy_yaml.c: adds what a policy file says. Errors carry "name:line:column". Unknown and
  * repeated keys, wrong types, impossible values, aliases, more than one document are errors. */

@@ -352,6 +352,40 @@ def test_an_input_does_not_follow_a_link_out_of_the_workspace(sandbox, workspace
         assert list(outside.iterdir()) == []
 
 
+SHARED = """
+sealed: true
+filesystem:
+  {workspace}
+  mounts:
+    - {{ source: shared/sub, target: /sub }}
+    {mount}
+{block}
+"""
+
+
+@pytest.mark.parametrize("ceiling, plant, tighter", [
+    ({"mount": "- { source: shared, target: /shared, mode: rw }"}, "/shared",
+     ["-l", "sh", "--volume", "{}/shared:/shared:ro"]),
+    ({"workspace": "workspace: shared"}, "/workspace", ["-l", "sh", "--policy", "{}/fresh.yaml"]),
+    ({"block": "languages: { sh: { filesystem: { workspace: shared } } }"}, "/workspace", ["-l", "shell"]),
+], ids=["volume", "workspace", "language"])
+def test_what_programs_could_write_to_by_some_layer_is_never_taken_for_the_callers_own(
+        sandbox, place, outside, ceiling, plant, tighter):
+    """Whoever may only tighten does not make a link good by asking for less."""
+    sandbox.make_directory(place / "shared")
+    sandbox.make_directory(place / "shared/sub")
+    sandbox.make_file(outside / "secret", "secret")
+    text = SHARED.format(**{"workspace": "", "mount": "", "block": "", **ceiling})
+    policy = ["--policy", str(sandbox.make_file(place / "ops.yaml", text))]
+    sandbox.make_file(place / "fresh.yaml", "filesystem: { workspace: null }\n")
+    call = [*policy, *[word.format(place) for word in tighter], "-c", "cat /sub/secret"]
+    assert sandbox.run(*call).exit_code == 1
+    planted = sandbox.run(*policy, "-l", "sh", "-c", f"cd {plant} && mv sub old && ln -s {outside} sub")
+    assert planted.exit_code == 0, planted
+    outcome = sandbox.run(*call)
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and "goes through a link" in outcome.error, outcome
+
+
 # Exchanges its two paths without pause: each is a folder half of the time, and a link the other half.
 EXCHANGE = """
 import ctypes, os, sys

@@ -280,6 +280,34 @@ static void a_bare_seal_holds_what_stands_below(void **state)
         policy_done(&flags);
 }
 
+/* Links in it may be a program's, whatever the effective policy has become. */
+static void what_was_writable_by_some_layer_stays_known(void **state)
+{
+        static const char *const texts[] = {
+                "sealed: true\nfilesystem: {workspace: /work, mounts: [{source: /s, target: /ro},"
+                " {source: /t, target: /rw, mode: rw}]}\n"
+                "languages: {lua: {filesystem: {workspace: /lua, mounts: [{source: /u, target: /u,"
+                " mode: rw}]}}}\n",
+                "filesystem: {workspace: null, mounts: [{source: /t, target: /rw}]}\n",
+        };
+        static const char *const expected[] = { "/work", "/t", "/lua", "/u" };
+        struct strlist paths = { 0 };
+        struct error err = { 0 };
+
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+                struct policy layer;
+
+                policy_init(&layer);
+                assert_int_equal(load(&layer, texts[i], &err), 0);
+                assert_int_equal(policy_add_writable(&layer, &paths, &err), 0);
+                policy_done(&layer);
+        }
+        assert_int_equal(paths.count, ARRAY_SIZE(expected));
+        for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+                assert_string_equal(paths.items[i], expected[i]);
+        strlist_done(&paths);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -293,6 +321,7 @@ int main(void)
                 cmocka_unit_test(the_sealing_layer_itself_is_free),
                 cmocka_unit_test(the_environment_is_named_by_its_variable),
                 cmocka_unit_test(a_bare_seal_holds_what_stands_below),
+                cmocka_unit_test(what_was_writable_by_some_layer_stays_known),
         };
 
         return RUN(tests);
