@@ -213,6 +213,13 @@ SBX_API int sbx_request_set(sbx_request *req, const char *key, const char *value
 /* Mounts `source` of the host at `target`; mode is "ro" or "rw". */
 SBX_API int sbx_request_add_mount(sbx_request *req, const char *source, const char *target,
                                   const char *mode, sbx_error **err);
+/* Opens a path of the caller's that the request is to use, as open(2) does, close-on-exec; with
+ * O_DIRECTORY | O_CREAT a folder that is not there is made. Programs that ran before under the same
+ * policy may have put a link on its way: in what any layer of the policy, or the request, lets them
+ * write to, none is followed, and the path is SBX_EINVAL. What cannot be opened is SBX_ESYSTEM,
+ * with errno. Call it when policy, mounts and workspace are set. */
+SBX_API int sbx_request_open(sbx_request *req, const char *path, int flags, unsigned mode,
+                             int *ret_fd, sbx_error **err);
 /* The workspace: a folder of the caller's own, instead of what the policy says. It is no wish of
  * the request's, so no seal concerns it: for callers that keep a folder for each of their users. */
 SBX_API int sbx_request_set_workspace(sbx_request *req, const char *path, sbx_error **err);

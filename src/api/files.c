@@ -1,5 +1,8 @@
 /* Requests: files beside the code. */
 #include "api/api.h"
+#include "engine/handed_in.h"
+
+#include <errno.h>
 
 static int give(int r, const struct error *error, sbx_error **err)
 {
@@ -81,4 +84,37 @@ int sbx_request_set_collect_fd(sbx_request *req, int fd, sbx_error **err)
         if (!req)
                 return api_fail_null("sbx_request_set_collect_fd", err);
         return give(request_set_collect_fd(&req->request, fd, &error), &error, err);
+}
+
+/* The layers are not put together: which language it is, and what that may do, is found later. */
+static int open_path(const sbx_request *req, const char *path, int flags, unsigned mode,
+                     int *ret_fd, struct error *err)
+{
+        const struct policy *layers[ENGINE_LAYERS_MAX];
+        size_t count = api_policy_layers(&req->policy, layers);
+        struct strlist writable = { 0 };
+        int r;
+
+        layers[count++] = &req->settings;
+        r = handed_in_writable(layers, count, req->request.workspace, &writable, err);
+        if (r == 0)
+                r = handed_in_open("the path", path, flags, mode, &writable, ret_fd, err);
+        strlist_done(&writable);
+        return r;
+}
+
+int sbx_request_open(sbx_request *req, const char *path, int flags, unsigned mode, int *ret_fd,
+                     sbx_error **err)
+{
+        struct error error;
+        int r;
+
+        if (!req || !path || !ret_fd)
+                return api_fail_null("sbx_request_open", err);
+        r = open_path(req, path, flags, mode, ret_fd, &error);
+        if (r < 0) {
+                (void)api_fail(&error, err);
+                errno = error.sys_errno;
+        }
+        return r;
 }

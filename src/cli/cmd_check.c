@@ -113,7 +113,7 @@ static int prepare(struct check *check, struct error *err)
                 return report_take(err, failure);
         r = options_apply(check->options, check->req, err);
         if (r == 0)
-                r = run_code_read(check->cli, check->options, &check->code, err);
+                r = run_code_read(check->cli, check->options, check->req, &check->code, err);
         return r < 0 ? r : run_code_set(check->options, &check->code, check->req, err);
 }
 

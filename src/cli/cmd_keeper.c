@@ -227,7 +227,7 @@ static int serve(const struct options *options, struct keeper *keeper, struct er
 
         if (r < 0)
                 return r;
-        r = run_log_open(&keeper->log, options_value(options, "log"), err);
+        r = run_log_open(&keeper->log, NULL, options_value(options, "log"), err);
         if (r < 0)
                 return r;
         wanted.slot_handler = run_log_handle;

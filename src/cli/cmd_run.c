@@ -103,19 +103,22 @@ static int prepare(struct run *run, struct error *err)
         /* Options before the code, which may come from a terminal: nobody types in vain. */
         r = set_policy(run, err);
         if (r == 0)
+                r = run_add_inputs(run->options, run->req, err);
+        if (r == 0)
                 r = run_template_set(run->req, run->options, err);
         if (r == 0)
                 r = run_cases_jobs(run->options, &run->jobs, err);
         if (r == 0)
-                r = run_cases_read(run->options, &run->cases, err);
+                r = run_cases_read(run->options, run->req, &run->cases, err);
         if (r == 0)
-                r = run_code_read(run->cli, run->options, &run->code, err);
+                r = run_code_read(run->cli, run->options, run->req, &run->code, err);
         if (r == 0)
-                r = run_stdin_open(run->cli, run->options, &run->code, &run->stdin_fd, err);
+                r = run_stdin_open(run->cli, run->options, run->req, &run->code, &run->stdin_fd,
+                                   err);
         if (r == 0)
                 r = set_code(run, err);
         if (r == 0)
-                r = run_log_open(&run->log, options_value(run->options, "log"), err);
+                r = run_log_open(&run->log, run->req, options_value(run->options, "log"), err);
         if (r == 0)
                 r = run_open_collect(run->options, run->req, err);
         return r < 0 ? r : set_output(run, err);

@@ -42,33 +42,39 @@ struct run_code {
         const char *project; /* borrowed: the path of a folder or of several files; or NULL */
 };
 
-/* run_files.c: a folder, or several files, instead of one piece of code. */
+/* run_files.c */
+/* sbx_request_open(), once all options are applied; 1, with errno, where it cannot be opened. */
+int run_open(sbx_request *req, const char *path, int flags, unsigned mode, int *ret_fd,
+             struct error *err);
+/* A folder, or several files, instead of one piece of code. */
 bool run_is_project(const struct options *options, const char *path);
 int run_add_project(const struct options *options, const char *path, sbx_request *req,
                     struct error *err);
-/* SRC[:DST] of --input-file. */
-int run_add_input(sbx_request *req, const char *value, struct error *err);
+/* What --input-file names. */
+int run_add_inputs(const struct options *options, sbx_request *req, struct error *err);
 /* What --collect-to names. */
 int run_open_collect(const struct options *options, sbx_request *req, struct error *err);
 
-int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,
-                  struct error *err);
+/* `req` is that of the run, as for all that opens what was named. */
+int run_code_read(const struct cli *cli, const struct options *options, sbx_request *req,
+                  struct run_code *ret_code, struct error *err);
 /* Gives the request what was read. */
 int run_code_set(const struct options *options, const struct run_code *code, sbx_request *req,
                  struct error *err);
 /* Opens what --stdin names; -1 where nothing is given and standard input stays empty. */
-int run_stdin_open(const struct cli *cli, const struct options *options,
+int run_stdin_open(const struct cli *cli, const struct options *options, sbx_request *req,
                    const struct run_code *code, int *ret_fd, struct error *err);
 
 /* run_template.c: --template, --set and --set-file. */
 int run_template_set(sbx_request *req, const struct options *options, struct error *err);
 /* A regular file of at most `max` bytes. Caller frees `*ret_data`. */
-int run_read_file(const char *path, size_t max, char **ret_data, size_t *ret_length,
-                  struct error *err);
+int run_read_file(sbx_request *req, const char *path, size_t max, char **ret_data,
+                  size_t *ret_length, struct error *err);
 
 /* run_cases.c: --cases and --jobs. */
 /* NULL where there are none. Caller frees `*ret_cases`. */
-int run_cases_read(const struct options *options, sbx_cases **ret_cases, struct error *err);
+int run_cases_read(const struct options *options, sbx_request *req, sbx_cases **ret_cases,
+                   struct error *err);
 int run_cases_jobs(const struct options *options, unsigned *ret_jobs, struct error *err);
 /* Who writes the verdicts: the userdata of run_cases_hear(). */
 struct run_verdicts {
@@ -115,7 +121,8 @@ struct run_log {
         struct strbuf not_recorded; /* why, or empty */
 };
 
-int run_log_open(struct run_log *log, const char *where, struct error *err); /* NULL: nowhere */
+/* `where` may be NULL: nowhere; `req` where there is no run: every link is the caller's own. */
+int run_log_open(struct run_log *log, sbx_request *req, const char *where, struct error *err);
 void run_log_close(struct run_log *log);
 void run_log_handle(const sbx_event *event, void *log);
 

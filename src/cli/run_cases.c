@@ -93,18 +93,18 @@ static int read_part(sbx_cases *cases, size_t index, const char *part, int folde
         return r;
 }
 
-static int read_parts(sbx_cases *cases, const char *path, struct error *err)
+static int read_parts(sbx_request *req, sbx_cases *cases, const char *path, struct error *err)
 {
         const char *slash = strrchr(path, '/');
         AUTO_FREE char *folder =
                 slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
         AUTO_CLOSE int fd = -1;
-        int r = 0;
+        int r;
 
         if (!folder)
                 return error_set_nomem(err);
-        fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
+        r = run_open(req, folder, O_PATH | O_DIRECTORY, 0, &fd, err);
+        if (r > 0)
                 return error_set_errno(err, "open the folder of the cases file");
         for (size_t i = 0; i < sbx_cases_count(cases) && r == 0; i++) {
                 r = read_part(cases, i, "stdin", fd, err);
@@ -116,7 +116,8 @@ static int read_parts(sbx_cases *cases, const char *path, struct error *err)
         return r;
 }
 
-int run_cases_read(const struct options *options, sbx_cases **ret_cases, struct error *err)
+int run_cases_read(const struct options *options, sbx_request *req, sbx_cases **ret_cases,
+                   struct error *err)
 {
         const char *path = options_value(options, "cases");
         AUTO_FREE char *text = NULL;
@@ -128,10 +129,10 @@ int run_cases_read(const struct options *options, sbx_cases **ret_cases, struct 
         *ret_cases = NULL;
         if (!path)
                 return 0;
-        r = run_read_file(path, CASES_BYTES_MAX, &text, &length, err);
+        r = run_read_file(req, path, CASES_BYTES_MAX, &text, &length, err);
         if (r == 0) {
                 cases = sbx_cases_load(text, length, path, &failure);
-                r = cases ? read_parts(cases, path, err) : report_take(err, failure);
+                r = cases ? read_parts(req, cases, path, err) : report_take(err, failure);
         }
         if (r < 0) {
                 error_prefix(err, "option '--cases'");

@@ -63,17 +63,18 @@ static int open_failed(const char *path, struct error *err)
         return r;
 }
 
-static int read_file(const char *path, struct run_code *code, struct error *err)
+static int read_file(sbx_request *req, const char *path, struct run_code *code, struct error *err)
 {
         AUTO_CLOSE int fd = -1;
         char shown[SHOWN_MAX];
         struct stat st;
+        int r;
 
         if (!*path)
                 return error_set(err, SBX_EINVAL, "the file name is empty");
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (fd < 0)
-                return open_failed(path, err);
+        r = run_open(req, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err);
+        if (r != 0)
+                return r < 0 ? r : open_failed(path, err);
         if (fstat(fd, &st) < 0)
                 return error_set_errno(err, "examine '%s'",
                                        str_printable(path, shown, sizeof(shown)));
@@ -101,8 +102,8 @@ static int read_standard_input(const struct cli *cli, struct run_code *code, str
         return r;
 }
 
-int run_code_read(const struct cli *cli, const struct options *options, struct run_code *ret_code,
-                  struct error *err)
+int run_code_read(const struct cli *cli, const struct options *options, sbx_request *req,
+                  struct run_code *ret_code, struct error *err)
 {
         const char *path = NULL;
         int r = choose_source(options, &path, err);
@@ -119,7 +120,7 @@ int run_code_read(const struct cli *cli, const struct options *options, struct r
                 return read_standard_input(cli, ret_code, err);
         if (path) {
                 ret_code->file_name = path;
-                return read_file(path, ret_code, err);
+                return read_file(req, path, ret_code, err);
         }
         ret_code->data = mem_strdup(options_value(options, "code"));
         if (!ret_code->data)
@@ -145,13 +146,14 @@ int run_code_set(const struct options *options, const struct run_code *code, sbx
         return r < 0 ? report_take(err, failure) : 0;
 }
 
-int run_stdin_open(const struct cli *cli, const struct options *options,
+int run_stdin_open(const struct cli *cli, const struct options *options, sbx_request *req,
                    const struct run_code *code, int *ret_fd, struct error *err)
 {
         const char *path = options_value(options, "stdin");
         AUTO_CLOSE int fd = -1;
         char shown[SHOWN_MAX];
         struct stat st;
+        int r;
 
         *ret_fd = -1;
         if (!path)
@@ -168,7 +170,11 @@ int run_stdin_open(const struct cli *cli, const struct options *options,
         } else {
                 /* A pipe that nobody writes into yet is waited for while the program runs, within
                  * its time, not here. */
-                fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+                r = run_open(req, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err);
+                if (r < 0) {
+                        error_prefix(err, "option '--stdin'");
+                        return r;
+                }
                 if (fd >= 0)
                         (void)fcntl(fd, F_SETFL, 0);
         }

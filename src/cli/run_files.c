@@ -1,7 +1,7 @@
 /*
  * Files beside the code: the sources of a project, inputs, and the directory that files are
- * collected to. Paths of the caller's are opened as the caller would; what is below a folder is not
- * followed.
+ * collected to. Paths of the caller's are opened as the caller would, but for links that lie where
+ * programs can write; what is below a folder is not followed.
  */
 #include "cli/run.h"
 #include "base/fd.h"
@@ -23,14 +23,30 @@ static int open_failed(const char *path, struct error *err)
                          str_printable(path, shown, sizeof(shown)), strerror(errno));
 }
 
-/* A fifo or device named by mistake is an error and not a command that hangs. */
-static int open_path(const char *path, int *ret_fd, struct error *err)
+int run_open(sbx_request *req, const char *path, int flags, unsigned mode, int *ret_fd,
+             struct error *err)
 {
-        AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        sbx_error *failure = NULL;
+        int r = sbx_request_open(req, path, flags, mode, ret_fd, &failure), why = errno;
+
+        if (r == 0)
+                return 0;
+        r = report_take(err, failure);
+        errno = why;
+        return r == SBX_ESYSTEM ? 1 : r;
+}
+
+/* A fifo or device named by mistake is an error and not a command that hangs. */
+static int open_path(sbx_request *req, const char *path, int *ret_fd, struct error *err)
+{
+        AUTO_CLOSE int fd = -1;
         char shown[SHOWN_MAX];
         struct stat st;
+        int r = run_open(req, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err);
 
-        if (fd < 0 || fstat(fd, &st) < 0)
+        if (r < 0)
+                return r;
+        if (r > 0 || fstat(fd, &st) < 0)
                 return open_failed(path, err);
         if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
                 return error_set(err, SBX_EINVAL, "'%s' is neither a regular file nor a folder",
@@ -56,7 +72,7 @@ static char *last_part(const char *path)
 /* ---- inputs ---- */
 
 /* SRC[:DST]; a colon in SRC itself is taken as it is where DST is given too. */
-int run_add_input(sbx_request *req, const char *value, struct error *err)
+static int add_input(sbx_request *req, const char *value, struct error *err)
 {
         const char *colon = strrchr(value, ':');
         AUTO_FREE char *source =
@@ -76,12 +92,28 @@ int run_add_input(sbx_request *req, const char *value, struct error *err)
                                 "/tmp/x.csv:data/x.csv");
                 return r;
         }
-        r = open_path(source, &fd, err);
+        r = open_path(req, source, &fd, err);
         if (r == 0 && sbx_request_add_input_fd(req, target, fd, &failure) < 0) {
                 r = report_take(err, failure);
                 error_prefix(err, "'%s'", str_printable(source, shown, sizeof(shown)));
         }
         return r;
+}
+
+int run_add_inputs(const struct options *options, sbx_request *req, struct error *err)
+{
+        for (size_t i = 0; i < options->use_count; i++) {
+                const struct option_use *use = &options->uses[i];
+                int r = 0;
+
+                if (strcmp(use->option->name, "input-file") == 0)
+                        r = add_input(req, use->value, err);
+                if (r < 0) {
+                        error_prefix(err, "option '--input-file'");
+                        return r;
+                }
+        }
+        return 0;
 }
 
 /* ---- collecting ---- */
@@ -91,15 +123,18 @@ int run_open_collect(const struct options *options, sbx_request *req, struct err
         const char *path = options_value(options, "collect-to");
         AUTO_CLOSE int fd = -1;
         sbx_error *failure = NULL;
+        int r;
 
         if (!options_given(options, "collect"))
                 return 0;
         path = path ? path : ".";
-        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        r = run_open(req, path, O_RDONLY | O_DIRECTORY | O_CREAT, 0777, &fd, err);
+        if (r > 0)
                 return open_failed(path, err);
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return open_failed(path, err);
+        if (r < 0) {
+                error_prefix(err, "option '--collect-to'");
+                return r;
+        }
         if (sbx_request_set_collect_fd(req, fd, &failure) < 0)
                 return report_take(err, failure);
         return 0;
@@ -139,7 +174,7 @@ static int add_source(sbx_request *req, const char *path, const char *place, str
         AUTO_CLOSE int fd = -1;
         sbx_error *failure = NULL;
         char shown[SHOWN_MAX];
-        int r = open_path(path, &fd, err);
+        int r = open_path(req, path, &fd, err);
 
         if (r == 0 && sbx_request_add_source_fd(req, place, fd, &failure) < 0) {
                 r = report_take(err, failure);

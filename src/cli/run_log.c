@@ -68,12 +68,20 @@ static int connect_to(const char *path, struct error *err)
 }
 
 /* A pipe that nobody reads is refused instead of waited for: no limit of a run would end that. */
-static int open_file(struct run_log *log, const char *where, struct error *err)
+static int open_file(struct run_log *log, sbx_request *req, const char *where, struct error *err)
 {
+        static const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
         char shown[256];
+        int r = 0;
 
-        log->fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
-                       0600);
+        if (req)
+                r = run_open(req, where, flags, 0600, &log->fd, err);
+        else
+                log->fd = open(where, flags | O_CLOEXEC, 0600);
+        if (r < 0) {
+                error_prefix(err, "option '--log'");
+                return r;
+        }
         if (log->fd >= 0)
                 return fcntl(log->fd, F_SETFL, O_APPEND) < 0
                                ? error_set_errno(err, "option '--log'")
@@ -86,7 +94,7 @@ static int open_file(struct run_log *log, const char *where, struct error *err)
         return SBX_EINVAL;
 }
 
-int run_log_open(struct run_log *log, const char *where, struct error *err)
+int run_log_open(struct run_log *log, sbx_request *req, const char *where, struct error *err)
 {
         log->fd = -1;
         if (!where)
@@ -103,7 +111,7 @@ int run_log_open(struct run_log *log, const char *where, struct error *err)
                 log->facility = 1 << 3; /* user */
                 log->fd = connect_to("/dev/log", err);
         } else {
-                return open_file(log, where, err);
+                return open_file(log, req, where, err);
         }
         return log->fd < 0 ? SBX_EINVAL : 0;
 }

@@ -167,12 +167,6 @@ int run_apply_entry(const struct option *option, const char *value, void *target
         return 0;
 }
 
-static int apply_input(const struct option *option, const char *value, void *target,
-                       struct error *err)
-{
-        return run_add_input(target, value, err);
-}
-
 static int apply_collect(const struct option *option, const char *value, void *target,
                          struct error *err)
 {
@@ -245,7 +239,7 @@ const struct option run_options[] = {
         { "entry", 0, "PATH", false, false, "the file of a project that is run; else by convention",
           run_apply_entry },
         { "input-file", 0, "SRC[:DST]", true, false,
-          "a file or folder that the program finds in its workspace", apply_input },
+          "a file or folder that the program finds in its workspace" },
         { "collect", 0, "GLOB", true, false,
           "copy the files of the workspace that match out when the program has ended",
           apply_collect },

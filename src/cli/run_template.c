@@ -10,17 +10,20 @@
 
 enum { TEMPLATE_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 32 << 20, KEY_BYTES_MAX = 128 };
 
-int run_read_file(const char *path, size_t max, char **ret_data, size_t *ret_length,
-                  struct error *err)
+int run_read_file(sbx_request *req, const char *path, size_t max, char **ret_data,
+                  size_t *ret_length, struct error *err)
 {
-        /* Without waiting: a fifo or a device named by mistake is an error, not a command that
-         * hangs. */
-        AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        AUTO_CLOSE int fd = -1;
         char shown[512];
         struct stat st;
+        /* Without waiting: a fifo or a device named by mistake is an error, not a command that
+         * hangs. */
+        int r = run_open(req, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err);
 
         str_printable(path, shown, sizeof(shown));
-        if (fd < 0)
+        if (r < 0)
+                return r;
+        if (r > 0)
                 return error_set(err, SBX_EINVAL, "open '%s': %s", shown, strerror(errno));
         if (fstat(fd, &st) < 0)
                 return error_set_errno(err, "examine '%s'", shown);
@@ -46,7 +49,7 @@ static int set_template(sbx_request *req, const char *name, struct error *err)
         if (!is_path(name))
                 return sbx_request_set_template(req, name, &failure) < 0 ? report_take(err, failure)
                                                                          : 0;
-        r = run_read_file(name, TEMPLATE_BYTES_MAX, &text, &length, err);
+        r = run_read_file(req, name, TEMPLATE_BYTES_MAX, &text, &length, err);
         if (r < 0)
                 return r;
         if (sbx_request_set_template_text(req, text, length, name, &failure) < 0)
@@ -71,7 +74,7 @@ static int set_value(sbx_request *req, const char *text, bool from_file, struct 
         memcpy(key, text, (size_t)(equals - text));
         key[equals - text] = '\0';
         if (from_file) {
-                r = run_read_file(value, VALUE_BYTES_MAX, &data, &length, err);
+                r = run_read_file(req, value, VALUE_BYTES_MAX, &data, &length, err);
                 value = data;
         }
         if (r == 0 && sbx_request_set_placeholder(req, key, value, length, &failure) < 0)

@@ -1,6 +1,7 @@
 /* The stage that installs what the program needs: from the store, or by the tool, contained. */
 #include "engine/passage.h"
 #include "engine/files.h"
+#include "engine/handed_in.h"
 #include "engine/watched.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -125,6 +126,7 @@ static int add_lock(struct passage *passage, int folder, const char *name, struc
 
 static int read_files(struct passage *passage, struct error *err)
 {
+        static const char what[] = "the list of dependencies";
         const struct language_deps *deps = &passage->language->deps;
         const char *path = passage->code->deps;
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -139,11 +141,15 @@ static int read_files(struct passage *passage, struct error *err)
                              slash ? (int)(slash - path + 1) : 1,
                              slash ? path : ".") >= sizeof(folder_path))
                 return error_set(err, SBX_EINVAL, "dependencies: the path is too long");
-        folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (folder < 0)
+        r = handed_in_open(what, folder_path, O_PATH | O_DIRECTORY, 0, &passage->writable, &folder,
+                           err);
+        if (r == SBX_ESYSTEM)
                 return open_failed(str_printable(path, shown, sizeof(shown)), err);
-        list = openat(folder, base, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        r = add_file(passage, list, base, name, err);
+        if (r == 0)
+                r = handed_in_open(what, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+                                   &passage->writable, &list, err);
+        if (r == 0 || r == SBX_ESYSTEM)
+                r = add_file(passage, list, base, name, err);
         for (const char *const *lock = deps->locks; *lock && r == 0; lock++)
                 r = add_lock(passage, folder, *lock, err);
         return r < 0 ? r : bundle_settle(&passage->deps.files, err);

@@ -31,6 +31,11 @@ int handed_in_writable(const struct policy *const *layers, size_t count, const c
  * write to, is a refusal. `what` stands for the path in messages. Caller frees. */
 int handed_in_find(const char *what, const char *given, bool directory,
                    const struct strlist *writable, char **ret_place, struct error *err);
+/* Opens a path of the caller's as open(2) does, close-on-exec, but for links that programs could
+ * have made: such a one is SBX_EINVAL, what cannot be opened SBX_ESYSTEM, with errno. A folder that
+ * is not there is made where O_DIRECTORY and O_CREAT stand together. */
+int handed_in_open(const char *what, const char *given, int flags, unsigned mode,
+                   const struct strlist *writable, int *ret_fd, struct error *err);
 /* Makes a folder at a place that was found, or removes an empty one; 0 or -1 with errno. */
 int handed_in_make_folder(const char *place, unsigned mode);
 int handed_in_remove_folder(const char *place);

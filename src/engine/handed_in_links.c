@@ -287,3 +287,48 @@ int handed_in_remove_folder(const char *place)
 
         return parent < 0 ? -1 : unlinkat(parent, name, AT_REMOVEDIR);
 }
+
+/* Below a folder that is open already; a name that has become a link meanwhile is not followed. */
+static int open_at(int folder, const char *name, int flags, unsigned mode)
+{
+        if ((flags & O_DIRECTORY) && (flags & O_CREAT)) {
+                if (mkdirat(folder, name, mode) < 0 && errno != EEXIST)
+                        return -1;
+                flags &= ~O_CREAT;
+        }
+        return openat(folder, name, flags | O_CLOEXEC, mode);
+}
+
+static int open_found(const struct handed_in_way *way, int flags, unsigned mode)
+{
+        const char *name;
+        AUTO_CLOSE int parent = -1;
+
+        if (way->is_open)
+                return open_at(AT_FDCWD, way->place, flags, mode);
+        parent = open_parent(way->place, &name);
+        return parent < 0 ? -1 : open_at(parent, name, flags | O_NOFOLLOW, mode);
+}
+
+int handed_in_open(const char *what, const char *given, int flags, unsigned mode,
+                   const struct strlist *writable, int *ret_fd, struct error *err)
+{
+        struct handed_in_way way = { 0 };
+        char shown[256];
+        int fd = -1, r = 0, why;
+
+        if (writable->count == 0) {
+                fd = open_at(AT_FDCWD, given, flags, mode); /* every link is the caller's own */
+        } else if (handed_in_walk(given, &way) == 0) {
+                r = refuse_planted(what, given, &way, writable, err);
+                fd = r == 0 ? open_found(&way, flags, mode) : -1;
+        }
+        why = errno;
+        handed_in_way_done(&way);
+        if (r == 0 && fd < 0)
+                r = error_set_errno(err, "open '%s'", str_printable(given, shown, sizeof(shown)));
+        if (r == 0)
+                *ret_fd = fd;
+        errno = why;
+        return r;
+}

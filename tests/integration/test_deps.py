@@ -460,6 +460,21 @@ def test_a_lock_is_a_file_that_lies_beside_the_list(sandbox, light, place, kind,
     assert (outcome.exit_code, outcome.stdout) == (125, b"") and words in outcome.error, outcome
 
 
+@pytest.mark.parametrize("planted", ["requirements.txt", "folder"])
+def test_a_list_does_not_lie_behind_a_link_that_a_program_made(sandbox, light, place, planted):
+    shared, outside = sandbox.make_directory(place / "shared"), sandbox.make_directory(place / "outside")
+    for folder in (shared / "folder", outside):
+        sandbox.make_directory(folder)
+        light.list("", folder / "requirements.txt")
+    call = ["print(1)", "--volume", f"{shared}:/shared:rw"]
+    assert light.call(*call, file="shared/folder/requirements.txt").stdout == b"1\n"
+    link = shared / ("folder" if planted == "folder" else "folder/requirements.txt")
+    link.rename(shared / "old")
+    link.symlink_to(outside if planted == "folder" else outside / "requirements.txt")
+    outcome = light.call(*call, file="shared/folder/requirements.txt")
+    assert (outcome.exit_code, outcome.stdout) == (125, b"") and "goes through a link in" in outcome.error, outcome
+
+
 def test_the_list_itself_may_be_a_link(light, registry, place):
     add_light(registry, "sample", "1.0", "answer = 42\n")
     real = light.list("sample==1.0\n", "real.txt")

@@ -352,6 +352,56 @@ def test_an_input_does_not_follow_a_link_out_of_the_workspace(sandbox, workspace
         assert list(outside.iterdir()) == []
 
 
+ECHO = ["-l", "sh", "-c", "echo ran"]
+PATHS = {
+    "collect-to": ["--collect", "*", "--collect-to", "{}", "-l", "sh", "-c", "touch made; echo ran"],
+    "collect-to-new": ["--collect", "*", "--collect-to", "{}/new/", "-l", "sh", "-c", "touch made; echo ran"],
+    "input-file": ["--input-file", "{}/text", *ECHO],
+    "input-folder": ["--input-file", "{}:in", *ECHO],
+    "stdin": ["--stdin", "{}/text", *ECHO],
+    "log": ["--log", "{}/log", *ECHO],
+    "code": ["{}/main.sh"],
+    "file": ["--file", "{}/main.sh"],
+    "files": ["--file", "{}/main.sh", "--file", "{}/text"],
+    "project": ["{}", "--entry", "main.sh"],
+    "template": ["--template", "{}/frame.sh", "-c", "echo ran"],
+    "set-file": ["--template", "./frame.sh", "-c", "echo ran", "--set-file", "more={}/text"],
+    "cases": ["--cases", "{}/cases.yaml", *ECHO],
+}
+
+
+@pytest.mark.parametrize("options", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("root", ["workspace", "volume"])
+def test_what_a_call_uses_does_not_lie_behind_a_link_that_a_program_made(sandbox, place, workspace, outside, root, options):
+    shared = ["--workspace", "workspace"] if root == "workspace" else ["--volume", "workspace:/w:rw"]
+    used = workspace / "used"
+    for folder in (outside, used):
+        folder.mkdir(exist_ok=True)
+        sandbox.own(folder)
+        for name, text in (("main.sh", "echo ran"), ("text", "text"), ("frame.sh", "{{code}}"), ("cases.yaml", "- stdin: ''\n")):
+            sandbox.make_file(folder / name, text)
+    sandbox.make_file(place / "frame.sh", "{{code}} # {{more}}")
+    before = sorted(outside.iterdir())
+    call = [*[word.format("workspace/used") if word.startswith(("{}", "more=")) else word for word in options], *shared]
+    assert sandbox.run(*call, cwd=place).exit_code == 0
+    planted = sandbox.run(*shared, "-l", "sh", "-c", f"cd /w 2>/dev/null; mv used old && ln -s {outside} used", cwd=place)
+    assert planted.exit_code == 0, planted
+    outcome = sandbox.run(*call, cwd=place)
+    assert (outcome.exit_code, outcome.stdout) == (125, b""), outcome
+    assert "goes through a link in" in outcome.error and "\nhint: name the place itself" in outcome.error, outcome
+    assert sorted(outside.iterdir()) == before
+
+
+@pytest.mark.parametrize("way", ["link", "descriptor"])
+def test_what_a_call_uses_may_lie_behind_a_link_of_the_callers_own(sandbox, place, workspace, outside, way):
+    text = sandbox.make_file(outside / "text", "text\n")
+    (place / "link").symlink_to("outside/text")
+    with open(text) as file:
+        path, passed = ("link", ()) if way == "link" else (f"/dev/fd/{file.fileno()}", (file.fileno(),))
+        result = sandbox.shell("cat", "--workspace", "workspace", "--stdin", path, cwd=place, pass_fds=passed)
+    assert result["stdout"] == "text\n", result
+
+
 SHARED = """
 sealed: true
 filesystem:

@@ -27,6 +27,7 @@ static void null_handles_are_refused(void **state)
         REFUSES_NULL(sbx_request_add_argument, "x");
         REFUSES_NULL(sbx_request_set, "limits.timeout", "1s");
         REFUSES_NULL(sbx_request_add_mount, "/a", "/b", "ro");
+        REFUSES_NULL(sbx_request_open, "/a", 0, 0, NULL);
         REFUSES_NULL(sbx_request_set_policy, NULL);
         REFUSES_NULL(sbx_request_set_stdin, "x", 1);
         REFUSES_NULL(sbx_request_set_stdin_fd, 0);
@@ -38,6 +39,7 @@ static void null_handles_are_refused(void **state)
 static void null_values_are_refused(void **state)
 {
         sbx_request *req = new_request("shell", "true");
+        int fd;
 
         assert_int_equal(sbx_request_set_code(req, NULL, 1, NULL), SBX_EINVAL);
         assert_int_equal(sbx_request_set_file_name(req, NULL, NULL), SBX_EINVAL);
@@ -48,6 +50,8 @@ static void null_values_are_refused(void **state)
         assert_int_equal(sbx_request_add_mount(req, NULL, "/b", "ro", NULL), SBX_EINVAL);
         assert_int_equal(sbx_request_add_mount(req, "/a", NULL, "ro", NULL), SBX_EINVAL);
         assert_int_equal(sbx_request_add_mount(req, "/a", "/b", NULL, NULL), SBX_EINVAL);
+        assert_int_equal(sbx_request_open(req, NULL, 0, 0, &fd, NULL), SBX_EINVAL);
+        assert_int_equal(sbx_request_open(req, "/a", 0, 0, NULL, NULL), SBX_EINVAL);
         assert_int_equal(sbx_request_set_stdin(req, NULL, 1, NULL), SBX_EINVAL);
         assert_int_equal(sbx_request_set_policy(req, NULL, NULL), SBX_EINVAL);
         sbx_request_free(req);

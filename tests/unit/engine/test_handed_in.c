@@ -181,6 +181,49 @@ static void a_place_that_has_become_a_link_is_refused(void **state)
         assert_int_equal(handed_in_check("volume", "x", path, false, &error), SBX_EINVAL);
 }
 
+/* What is opened: 0, or the code and, where the kernel refused, errno. */
+static int opens(const char *given, int flags, const struct strlist *writable)
+{
+        int fd = -1, r;
+
+        errno = 0;
+        r = handed_in_open("the path", given, flags, 0700, writable, &fd, NULL);
+        assert_true((r == 0) == (fd >= 0));
+        fd_close(fd);
+        return r;
+}
+
+static void a_path_is_opened_as_the_caller_would_but_for_planted_links(void **state)
+{
+        struct strlist writable = { 0 };
+        char shared[128];
+
+        (void)snprintf(shared, sizeof(shared), "%s/shared", place);
+        for (int i = 0; i < 2; i++) {
+                assert_int_equal(opens("outside/file", O_RDONLY, &writable), 0);
+                assert_int_equal(opens("own", O_RDONLY | O_DIRECTORY, &writable), 0);
+                assert_int_equal(opens("/dev/null", O_RDONLY, &writable), 0);
+                assert_int_equal(opens("/proc/self/cwd", O_RDONLY, &writable), 0);
+                assert_int_equal(opens("new/deeper", O_RDONLY, &writable), SBX_ESYSTEM);
+                assert_int_equal(errno, ENOENT);
+                assert_int_equal(opens("outside/file", O_RDONLY | O_DIRECTORY, &writable),
+                                 SBX_ESYSTEM);
+                assert_int_equal(errno, ENOTDIR);
+                assert_int_equal(opens("own/file", O_WRONLY | O_CREAT, &writable), 0);
+                assert_int_equal(unlink("shared/sub/file"), 0);
+                assert_int_equal(opens("own/a/", O_RDONLY | O_DIRECTORY | O_CREAT, &writable), 0);
+                assert_int_equal(opens("own/a", O_RDONLY | O_DIRECTORY | O_CREAT, &writable), 0);
+                assert_int_equal(rmdir("shared/sub/a"), 0);
+                assert_int_equal(opens("behind/file", O_RDONLY, &writable), i ? SBX_EINVAL : 0);
+                assert_int_equal(strlist_add(&writable, shared), 0);
+        }
+        assert_int_equal(opens("shared/planted/made", O_WRONLY | O_CREAT, &writable), SBX_EINVAL);
+        assert_int_equal(opens("behind/made", O_RDONLY | O_DIRECTORY | O_CREAT, &writable),
+                         SBX_EINVAL);
+        assert_int_equal(access("outside/made", F_OK), -1);
+        strlist_done(&writable);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -191,6 +234,7 @@ int main(void)
                 cmocka_unit_test(a_link_where_programs_can_write_is_refused),
                 cmocka_unit_test(a_folder_is_made_and_removed_through_no_link),
                 cmocka_unit_test(a_place_that_has_become_a_link_is_refused),
+                cmocka_unit_test(a_path_is_opened_as_the_caller_would_but_for_planted_links),
         };
 
         return cmocka_run_group_tests(tests, make_place, remove_place);
