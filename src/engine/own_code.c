@@ -12,12 +12,8 @@
 
 static bool is_writable(const struct passage *passage, const char *path)
 {
-        const struct policy_values *policy = &passage->policy;
-
-        if (passage->workspace && path_is_below(path, passage->workspace))
-                return true;
-        for (size_t i = 0; i < policy->mount_count; i++)
-                if (policy->mounts[i].writable && path_is_within(path, policy->mounts[i].source))
+        for (size_t i = 0; i < passage->writable.count; i++)
+                if (path_is_within(path, passage->writable.items[i]))
                         return true;
         return false;
 }
