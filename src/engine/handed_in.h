@@ -18,6 +18,7 @@ struct handed_in_way {
         char *place;          /* owned: where it leads, without a link */
         struct strlist links; /* the folders in which one was followed */
         bool is_open;         /* the place is a link of the kernel's to what somebody has open */
+        bool is_dangling;     /* a link ends there, and nothing is there: no folder is made so */
 };
 
 /* Goes the way. Its end need not be there: it may yet be made. 0, or -1 with errno. */

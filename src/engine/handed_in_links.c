@@ -26,6 +26,7 @@ enum { LINKS_MAX = 40 };
 struct way {
         char place[PATH_MAX]; /* "": the root */
         char rest[2 * PATH_MAX];
+        bool ends_in_link;
         struct handed_in_way *found;
 };
 
@@ -101,6 +102,7 @@ static bool follow(struct way *way, const char *link, const char *target, bool s
                 return fail(ELOOP);
         if (strlist_add(links, way->place[0] ? way->place : "/") < 0)
                 return fail(ENOMEM);
+        way->ends_in_link |= is_at_end(way);
         return put_before(way, target, slash);
 }
 
@@ -131,6 +133,7 @@ static bool go_on(struct way *way, const char *word, bool slash)
                 return false;
         if (why == EINVAL && slash && !is_folder(next))
                 return fail(ENOTDIR);
+        way->found->is_dangling = why == ENOENT && way->ends_in_link;
         (void)strcpy(way->place, next);
         return true;
 }
@@ -166,7 +169,7 @@ static bool begin(struct way *way, const char *given)
 
 int handed_in_walk(const char *given, struct handed_in_way *ret_way)
 {
-        struct way way = { "", "", ret_way };
+        struct way way = { .found = ret_way };
         bool goes;
 
         *ret_way = (struct handed_in_way){ 0 };
@@ -246,16 +249,19 @@ int handed_in_find(const char *what, const char *given, bool directory,
                    const struct strlist *writable, char **ret_place, struct error *err)
 {
         struct handed_in_way way;
+        char *place = NULL;
         int r;
 
         if (handed_in_walk(given, &way) < 0)
                 return handed_in_failed(what, given, directory, err);
         r = refuse_planted(what, given, &way, writable, err);
-        if (r == 0) {
-                *ret_place = way.is_open ? realpath(way.place, NULL) : TAKE(way.place);
-                if (!*ret_place)
-                        r = handed_in_failed(what, given, directory, err);
-        }
+        errno = ENOENT;
+        if (r == 0 && !way.is_dangling)
+                place = way.is_open ? realpath(way.place, NULL) : TAKE(way.place);
+        if (r == 0 && !place)
+                r = handed_in_failed(what, given, directory, err);
+        if (r == 0)
+                *ret_place = place;
         handed_in_way_done(&way);
         return r;
 }
@@ -304,6 +310,10 @@ static int open_found(const struct handed_in_way *way, int flags, unsigned mode)
         const char *name;
         AUTO_CLOSE int parent = -1;
 
+        if (way->is_dangling && (flags & O_DIRECTORY)) {
+                errno = ENOENT;
+                return -1;
+        }
         if (way->is_open)
                 return open_at(AT_FDCWD, way->place, flags, mode);
         parent = open_parent(way->place, &name);

@@ -24,7 +24,8 @@ static int make_place(void **state)
         fd_close(open("outside/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
         return symlink("../outside", "shared/planted") < 0 || symlink("shared/sub", "own") < 0 ||
                                symlink("shared/planted", "behind") < 0 ||
-                               symlink("loop", "loop") < 0
+                               symlink("missing", "dangling") < 0 ||
+                               symlink("dangling", "twice") < 0 || symlink("loop", "loop") < 0
                        ? -1
                        : 0;
 }
@@ -76,6 +77,24 @@ static void what_may_yet_be_made_is_found(void **state)
         leads_to("new", "/new", 0);
         leads_to("new/", "/new", 0);
         leads_to("own/new", "/shared/sub/new", 1);
+}
+
+/* As mkdir(2) does not follow such a link. */
+static void nothing_is_found_at_the_end_of_a_dangling_link(void **state)
+{
+        static const char *const links[] = { "dangling", "dangling/", "twice" };
+        struct strlist none = { 0 };
+        struct error error = { 0 };
+
+        leads_to("dangling", "/missing", 1);
+        for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+                char *found = NULL;
+
+                assert_int_equal(handed_in_find("workspace", links[i], true, &none, &found, &error),
+                                 SBX_EINVAL);
+                assert_has(error.message, "No such file");
+                assert_null(found);
+        }
 }
 
 static void what_the_kernel_would_not_open_is_not_found(void **state)
@@ -214,6 +233,11 @@ static void a_path_is_opened_as_the_caller_would_but_for_planted_links(void **st
                 assert_int_equal(opens("own/a/", O_RDONLY | O_DIRECTORY | O_CREAT, &writable), 0);
                 assert_int_equal(opens("own/a", O_RDONLY | O_DIRECTORY | O_CREAT, &writable), 0);
                 assert_int_equal(rmdir("shared/sub/a"), 0);
+                assert_int_equal(opens("dangling", O_RDONLY | O_DIRECTORY | O_CREAT, &writable),
+                                 SBX_ESYSTEM);
+                assert_int_equal(errno, ENOENT);
+                assert_int_equal(opens("dangling", O_WRONLY | O_CREAT, &writable), 0);
+                assert_int_equal(unlink("missing"), 0);
                 assert_int_equal(opens("behind/file", O_RDONLY, &writable), i ? SBX_EINVAL : 0);
                 assert_int_equal(strlist_add(&writable, shared), 0);
         }
@@ -229,6 +253,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_way_is_gone_as_the_kernel_goes_it),
                 cmocka_unit_test(what_may_yet_be_made_is_found),
+                cmocka_unit_test(nothing_is_found_at_the_end_of_a_dangling_link),
                 cmocka_unit_test(what_the_kernel_would_not_open_is_not_found),
                 cmocka_unit_test(a_link_of_the_kernels_leads_to_what_is_open),
                 cmocka_unit_test(a_link_where_programs_can_write_is_refused),
