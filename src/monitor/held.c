@@ -21,7 +21,7 @@
 
 enum {
         MAPS_LINES_MAX = 50000, /* of all processes in one look: what has more is not looked at */
-        LINE_MAX_BYTES = 4608   /* a path, and what is before it */
+        LINE_MAX_BYTES = 4608   /* a path, and what is before it; a guest can make longer ones */
 };
 
 static bool is_seen(const struct held *held, dev_t device, ino_t inode)
@@ -119,8 +119,9 @@ static void add_descriptors(struct held *held, int proc, long pid)
 }
 
 /* A mapping of a removed file: measured where we may, which needs the rights of an administrator.
+ * A line that was cut says at its end, which is not here, whether the file was removed.
  */
-static void add_mapping(struct held *held, int proc, long pid, const char *line)
+static void add_mapping(struct held *held, int proc, long pid, const char *line, bool is_cut)
 {
         unsigned long start, end;
         unsigned high, low;
@@ -136,7 +137,7 @@ static void add_mapping(struct held *held, int proc, long pid, const char *line)
                 return;
         name = line + path_at;
         /* What lies in memory is no file of a disk. */
-        if (!strstr(name, " (deleted)") || strncmp(name, "/memfd:", 7) == 0 ||
+        if ((!is_cut && !strstr(name, " (deleted)")) || strncmp(name, "/memfd:", 7) == 0 ||
             strncmp(name, "/SYSV", 5) == 0 || strcmp(name, "/dev/zero (deleted)\n") == 0 ||
             held_has(held, makedev(high, low), inode))
                 return;
@@ -150,6 +151,7 @@ static void add_mapping(struct held *held, int proc, long pid, const char *line)
 static void add_mappings(struct held *held, int proc, long pid)
 {
         char path[32], line[LINE_MAX_BYTES];
+        bool is_cut = false;
         int fd;
         FILE *maps;
 
@@ -162,8 +164,12 @@ static void add_mappings(struct held *held, int proc, long pid)
                 return;
         }
         while (held->lines < MAPS_LINES_MAX && fgets(line, sizeof(line), maps)) {
+                bool goes_on = is_cut; /* the rest of a name, which can look like a line */
+
                 held->lines++;
-                add_mapping(held, proc, pid, line);
+                is_cut = !strchr(line, '\n');
+                if (!goes_on)
+                        add_mapping(held, proc, pid, line, is_cut);
         }
         held->has_unseen |= held->lines == MAPS_LINES_MAX;
         (void)fclose(maps);

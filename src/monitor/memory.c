@@ -16,7 +16,7 @@
 enum {
         STATUS_BYTES = 8192,
         SMAPS_LINES_MAX = 200000, /* of all processes in one look; the rest is taken as it looks */
-        LINE_MAX_BYTES = 4608     /* a path, and what is before it */
+        LINE_MAX_BYTES = 4608     /* a path, and what is before it; a guest can make longer ones */
 };
 
 /* The number of kibibytes behind a name at the start of a line, in bytes; 0 where there is none. */
@@ -69,6 +69,32 @@ static void add_shares(struct memory *memory, int proc, long pid)
                 memory->own += bytes_of(text, "\nVmPTE:");
 }
 
+/* What was understood so far of the lines of one process. */
+struct reading {
+        bool is_cut;     /* the line goes on: what comes next is a part of a name */
+        bool is_counted; /* the mapping's file is */
+        uint64_t share;
+        uint64_t twice; /* bytes that are counted as files too */
+};
+
+static void read_line(struct reading *reading, const char *line, const struct held *held)
+{
+        bool goes_on = reading->is_cut;
+        unsigned high, low;
+        unsigned long long inode;
+
+        reading->is_cut = !strchr(line, '\n');
+        if (goes_on)
+                return; /* a guest chose the name, which can look like any line */
+        if (sscanf(line, "%*x-%*x %*4s %*x %x:%x %llu", &high, &low, &inode) == 3) {
+                reading->is_counted = inode != 0 && held_has(held, makedev(high, low), inode);
+        } else if (reading->is_counted && strncmp(line, "Pss:", 4) == 0) {
+                reading->share = bytes_of(line, "Pss:");
+        } else if (reading->is_counted && strncmp(line, "Anonymous:", 10) == 0) {
+                reading->twice += watch_less(reading->share, bytes_of(line, "Anonymous:"));
+        }
+}
+
 /* The shares of mappings whose files are counted as files already. What was copied from them when
  * it was written is the process's own. False where the process has ended meanwhile: it has nothing
  * any more. */
@@ -76,8 +102,8 @@ static bool counted_twice(int proc, long pid, const struct held *held, size_t *l
                           uint64_t *ret_bytes)
 {
         char path[32], line[LINE_MAX_BYTES];
-        bool is_counted = false, has_lines = false;
-        uint64_t share = 0;
+        struct reading reading = { 0 };
+        bool has_lines = false;
         int fd;
         FILE *smaps;
 
@@ -91,21 +117,11 @@ static bool counted_twice(int proc, long pid, const struct held *held, size_t *l
                 return has_lines;
         }
         while (++*lines < SMAPS_LINES_MAX && fgets(line, sizeof(line), smaps)) {
-                unsigned high, low;
-                unsigned long long inode;
-
                 has_lines = true;
-                if (sscanf(line, "%*x-%*x %*4s %*x %x:%x %llu", &high, &low, &inode) == 3) {
-                        is_counted = inode != 0 && held_has(held, makedev(high, low), inode);
-                } else if (is_counted && strncmp(line, "Pss:", 4) == 0) {
-                        share = bytes_of(line, "Pss:");
-                } else if (is_counted && strncmp(line, "Anonymous:", 10) == 0) {
-                        uint64_t copied = bytes_of(line, "Anonymous:");
-
-                        *ret_bytes += share > copied ? share - copied : 0;
-                }
+                read_line(&reading, line, held);
         }
         (void)fclose(smaps);
+        *ret_bytes = reading.twice;
         return has_lines || *lines >= SMAPS_LINES_MAX;
 }
 

@@ -88,6 +88,17 @@ int main(void)
 }
 """
 
+# In folders whose names are longer for who looks than any line he expects: newlines are shown as four characters.
+LONG_NAMED = MAPPED.replace("/workspace/t%d", "t%d").replace("int main(void)\n{", r"""int main(void)
+{
+        char name[256] = "";
+
+        memset(name, '\n', 255);
+        for (int i = 0; i < 5; i++)
+                if (mkdir(name, 0700) < 0 || chdir(name) < 0)
+                        return 6;
+""")
+
 SENT = HEAD + """
 int main(void)
 {
@@ -167,7 +178,8 @@ int main(void)
 }
 """
 
-WAYS = {"closed": CLOSED, "mapped": MAPPED, "sent": SENT, "left-behind": LEFT_BEHIND, "unreadable": UNREADABLE}
+WAYS = {"closed": CLOSED, "mapped": MAPPED, "long-named": LONG_NAMED, "sent": SENT, "left-behind": LEFT_BEHIND,
+        "unreadable": UNREADABLE}
 
 
 @pytest.mark.parametrize("way", WAYS)
