@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -34,6 +35,14 @@ static uint64_t room_left(struct watch *watch, int stream)
         uint64_t cap = watch->order->output_caps[stream], bytes = kept_stream(watch, stream)->bytes;
 
         return cap > bytes ? cap - bytes : 0;
+}
+
+/* What of a stream may still be taken: all that comes, until the run is over. */
+static uint64_t stream_left(struct watch *watch, int stream)
+{
+        return watch->output_is_last
+                       ? watch_less(watch->output_end[stream], kept_stream(watch, stream)->bytes)
+                       : UINT64_MAX;
 }
 
 bool streams_are_done(const struct watch *watch)
@@ -99,10 +108,10 @@ static int take_by_reading(struct watch *watch, int stream, int target)
 {
         struct result_stream *kept = kept_stream(watch, stream);
         char chunk[CHUNK];
-        uint64_t room = room_left(watch, stream);
-        ssize_t n = read(watch->run->streams[stream], chunk,
-                         target >= 0 && room > 0 && !watch->output_is_file[stream] ? SMALL_CHUNK
-                                                                                   : CHUNK);
+        uint64_t room = room_left(watch, stream), left = stream_left(watch, stream);
+        size_t most = target >= 0 && room > 0 && !watch->output_is_file[stream] ? SMALL_CHUNK
+                                                                                : CHUNK;
+        ssize_t n = read(watch->run->streams[stream], chunk, left < most ? (size_t)left : most);
         size_t use;
 
         if (n < 0)
@@ -128,9 +137,10 @@ static int take_by_reading(struct watch *watch, int stream, int target)
 /* Moves pages instead of bytes where the target takes them. As above; -2: it does not. */
 static int take_by_splicing(struct watch *watch, int stream, int target)
 {
-        uint64_t room = room_left(watch, stream);
+        uint64_t room = room_left(watch, stream), left = stream_left(watch, stream);
+        uint64_t most = room < left ? room : left;
         ssize_t n = splice(watch->run->streams[stream], NULL, target, NULL,
-                           room < SPLICE_CHUNK ? (size_t)room : SPLICE_CHUNK,
+                           most < SPLICE_CHUNK ? (size_t)most : SPLICE_CHUNK,
                            SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
         if (n > 0) {
@@ -185,6 +195,10 @@ void streams_take_output(struct watch *watch, int stream)
                 bool passes = target >= 0 && !watch->output_failed && room_left(watch, stream) > 0;
                 int r;
 
+                if (stream_left(watch, stream) == 0) {
+                        close_stream(watch, stream);
+                        return;
+                }
                 if (passes && !target_is_writable(watch, stream, target))
                         return;
                 if (passes && !watch->output_unspliceable[stream] &&
@@ -205,8 +219,23 @@ void streams_take_output(struct watch *watch, int stream)
         }
 }
 
+/* Notes what the streams hold now that the run is over: what comes later is somebody else's. */
+static void end_streams(struct watch *watch)
+{
+        watch->output_is_last = true;
+        for (int stream = 1; stream <= 2; stream++) {
+                int held = 0;
+
+                if (ioctl(watch->run->streams[stream], FIONREAD, &held) < 0)
+                        held = 0; /* closed already */
+                watch->output_end[stream] = kept_stream(watch, stream)->bytes + (uint64_t)held;
+        }
+}
+
 void streams_empty(struct watch *watch)
 {
+        if (!watch->output_is_last)
+                end_streams(watch);
         for (int stream = 1; stream <= 2; stream++) {
                 struct pollfd slot = { .fd = watch->run->streams[stream], .events = POLLIN };
 

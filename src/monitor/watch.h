@@ -55,6 +55,8 @@ struct watch {
         bool output_unspliceable[3];
         bool pipe_has_grown[3];
         bool output_is_file[3]; /* writing to it does not block */
+        bool output_is_last;    /* the run is over: no more is taken than there was */
+        uint64_t output_end[3]; /* then: the bytes of each stream in all */
         bool stdin_done;
         size_t stdin_written;
         char *stdin_buffer; /* owned; only where stdin_fd is read */
@@ -82,8 +84,8 @@ void streams_begin(struct watch *watch);
 void streams_feed_input(struct watch *watch);
 /* Moves what a stream has; closes it at its end. */
 void streams_take_output(struct watch *watch, int stream);
-/* Nobody can write any more: takes what is there and closes the streams, also where a descriptor
- * that the guest sent into a socket of its own keeps one open. */
+/* The run is over: takes what its streams held then and closes them, also where a descriptor that
+ * the guest sent into a socket keeps one open; whoever has received it may go on writing. */
 void streams_empty(struct watch *watch);
 bool streams_are_done(const struct watch *watch);
 
