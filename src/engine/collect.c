@@ -69,12 +69,43 @@ static int open_folder_of(int top, const char *path, const char **ret_name)
         return fd_take(&folder);
 }
 
-static int copy(int from, int to, off_t size)
+/* The next stretch of data of a file of this size, from `*start` on; false where there is none. A
+ * file system that knows of no holes has one stretch. */
+static bool next_data(int from, off_t size, off_t *start, off_t *ret_end)
 {
-        off_t offset = 0;
+        off_t data = lseek(from, *start, SEEK_DATA), hole;
 
-        while (offset < size) {
-                ssize_t n = sendfile(to, from, &offset, (size_t)(size - offset));
+        if (data < 0 && errno == ENXIO)
+                return false;
+        if (data < 0)
+                data = *start;
+        hole = lseek(from, data, SEEK_HOLE);
+        *ret_end = hole > data && hole < size ? hole : size;
+        *start = data;
+        return data < size;
+}
+
+static uint64_t data_bytes(int from, off_t size)
+{
+        uint64_t bytes = 0;
+
+        for (off_t start = 0, end; next_data(from, size, &start, &end); start = end)
+                bytes += (uint64_t)(end - start);
+        return bytes;
+}
+
+bool collect_fits(int from, const struct stat *st, const struct collect_room *room)
+{
+        return (uint64_t)st->st_size <= room->file_bytes &&
+               data_bytes(from, st->st_size) <= room->left;
+}
+
+static int copy_data(int from, int to, off_t offset, off_t end)
+{
+        if (lseek(to, offset, SEEK_SET) < 0)
+                return -1;
+        while (offset < end) {
+                ssize_t n = sendfile(to, from, &offset, (size_t)(end - offset));
 
                 if (n == 0)
                         break; /* nobody is left to have cut it */
@@ -84,11 +115,29 @@ static int copy(int from, int to, off_t size)
         return 0;
 }
 
+/* Holes stay holes: written out, a file that took nothing would fill the caller's disk. 1 where
+ * there is more than is left, in a workspace that others write to as well. */
+static int copy(int from, int to, off_t size, uint64_t *left)
+{
+        if (ftruncate(to, size) < 0)
+                return -1;
+        for (off_t start = 0, end; next_data(from, size, &start, &end); start = end) {
+                if ((uint64_t)(end - start) > *left)
+                        return 1;
+                *left -= (uint64_t)(end - start);
+                if (copy_data(from, to, start, end) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
 /* Written aside and renamed: what stood there before stays whole until the new one is. */
-int collect_write(int folder, const char *name, int from, const struct stat *st)
+int collect_write(int folder, const char *name, int from, const struct stat *st,
+                  struct collect_room *room)
 {
         char id[CLOCK_ULID_MAX], aside[64];
         AUTO_CLOSE int to = -1;
+        int r;
 
         if (clock_ulid(id) < 0)
                 return -1;
@@ -97,48 +146,52 @@ int collect_write(int folder, const char *name, int from, const struct stat *st)
                     st->st_mode & 0111 ? 0755 : 0644);
         if (to < 0)
                 return -1;
-        if (copy(from, to, st->st_size) < 0 || renameat(folder, aside, folder, name) < 0) {
+        r = copy(from, to, st->st_size, &room->left);
+        if (r == 0)
+                r = renameat(folder, aside, folder, name);
+        if (r != 0) {
                 int saved = errno;
 
                 (void)unlinkat(folder, aside, 0);
                 errno = saved;
-                return -1;
         }
-        return 0;
+        return r;
 }
 
-int collect_copy(int workspace_fd, const char *path, int top, uint64_t *left, bool *ret_taken)
+int collect_copy(int workspace_fd, const char *path, int top, struct collect_room *room,
+                 bool *ret_taken)
 {
         AUTO_CLOSE int from = files_open(workspace_fd, path);
         AUTO_CLOSE int folder = -1;
         const char *name;
         struct stat st;
+        int r;
 
         *ret_taken = false;
-        if (from < 0 || fstat(from, &st) < 0 || (uint64_t)st.st_size > *left)
+        if (from < 0 || fstat(from, &st) < 0 || !collect_fits(from, &st, room))
                 return 0; /* a link, gone, or too large */
         folder = open_folder_of(top, path, &name);
-        if (folder < 0 || collect_write(folder, name, from, &st) < 0)
-                return -1;
-        *left -= (uint64_t)st.st_size;
-        *ret_taken = true;
-        return 0;
+        r = folder < 0 ? -1 : collect_write(folder, name, from, &st, room);
+        *ret_taken = r == 0;
+        return r < 0 ? -1 : 0;
 }
 
-/* Holes take no room in a workspace of the run's own, and would here: no more is taken out than
- * could be put in. A directory of the caller's may have held more before. */
-uint64_t collect_room(const struct passage *passage)
+/* No more is taken out than could be put in. A directory of the caller's may have held more before.
+ */
+struct collect_room collect_room(const struct passage *passage)
 {
         uint64_t disk = passage->policy.limits.disk_bytes;
+        uint64_t bytes =
+                !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
 
-        return !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
+        return (struct collect_room){ .file_bytes = bytes, .left = bytes };
 }
 
 int collect_files(struct passage *passage, int workspace_fd, const struct file_list *files,
                   struct error *err)
 {
         struct result *result = passage->result;
-        uint64_t left = collect_room(passage);
+        struct collect_room room = collect_room(passage);
         char shown[256];
 
         for (size_t i = 0; i < files->count; i++) {
@@ -151,7 +204,7 @@ int collect_files(struct passage *passage, int workspace_fd, const struct file_l
                         result->files_truncated = true;
                         continue;
                 }
-                if (collect_copy(workspace_fd, path, passage->order->request->collect_fd, &left,
+                if (collect_copy(workspace_fd, path, passage->order->request->collect_fd, &room,
                                  &taken) < 0) {
                         error_set_errno(err, "collect '%s'",
                                         str_printable(path, shown, sizeof(shown)));

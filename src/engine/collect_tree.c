@@ -17,7 +17,7 @@
 enum { DEPTH_MAX = 64, ENTRIES_MAX = 1000000 };
 
 struct taker {
-        uint64_t left;    /* bytes */
+        struct collect_room room;
         uint64_t entries; /* that may still come */
         bool missed;      /* something was left */
 };
@@ -28,13 +28,15 @@ static int take_file(struct taker *taker, int from, int to, const char *name)
 {
         AUTO_CLOSE int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         struct stat st;
+        int r;
 
-        if (source < 0 || fstat(source, &st) < 0 || (uint64_t)st.st_size > taker->left) {
+        if (source < 0 || fstat(source, &st) < 0 || !collect_fits(source, &st, &taker->room)) {
                 taker->missed = true;
                 return 0;
         }
-        taker->left -= (uint64_t)st.st_size;
-        return collect_write(to, name, source, &st);
+        r = collect_write(to, name, source, &st, &taker->room);
+        taker->missed |= r > 0;
+        return r < 0 ? -1 : 0;
 }
 
 static int take_link(struct taker *taker, int from, int to, const char *name)
@@ -109,7 +111,7 @@ static int take_tree(struct taker *taker, int from, int to, unsigned depth)
 
 int collect_tree(struct passage *passage, int workspace_fd, struct error *err)
 {
-        struct taker taker = { .left = collect_room(passage), .entries = ENTRIES_MAX };
+        struct taker taker = { .room = collect_room(passage), .entries = ENTRIES_MAX };
 
         if (take_tree(&taker, workspace_fd, passage->order->request->collect_fd, 0) < 0) {
                 (void)error_set_errno(err, "collect what the program left");

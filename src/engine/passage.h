@@ -190,12 +190,19 @@ int record_turn(struct passage *passage, const struct engine_turn *turn, struct 
 
 /* collect_tree.c: copies all of it, folders and links as they are. */
 int collect_tree(struct passage *passage, int workspace_fd, struct error *err);
-/* collect.c: no more than this is taken out. */
-uint64_t collect_room(const struct passage *passage);
-/* Writes one file; -1 with errno. */
-int collect_write(int folder, const char *name, int from, const struct stat *st);
-/* collect.c: copies one file; whether it was taken. -1 with errno where it could not be written. */
-int collect_copy(int workspace_fd, const char *path, int folder, uint64_t *left, bool *ret_taken);
+/* collect.c: no more than this is taken out. Holes count in the length of a file alone. */
+struct collect_room {
+        uint64_t file_bytes; /* the length of one */
+        uint64_t left;       /* data of all that are to come */
+};
+struct collect_room collect_room(const struct passage *passage);
+bool collect_fits(int from, const struct stat *st, const struct collect_room *room);
+/* Writes one file that fits; -1 with errno, 1 where it has grown meanwhile and is left. */
+int collect_write(int folder, const char *name, int from, const struct stat *st,
+                  struct collect_room *room);
+/* Copies one file; whether it was taken. -1 with errno where it could not be written. */
+int collect_copy(int workspace_fd, const char *path, int folder, struct collect_room *room,
+                 bool *ret_taken);
 
 /* message.c: the sentence for a person. */
 void message_compose(struct passage *passage);

@@ -60,21 +60,22 @@ uint64_t record_keeps_passed(const struct passage *passage)
                        : 0;
 }
 
-static void copy_files(const struct strlist *paths, int workspace_fd, int folder, uint64_t *left)
+static void copy_files(const struct strlist *paths, int workspace_fd, int folder,
+                       struct collect_room *room)
 {
         for (size_t i = 0; i < paths->count && i < FILES_MAX; i++) {
                 bool taken;
 
                 /* A file that cannot be kept is none of the run's business. */
                 if (!bundle_refuse_path(paths->items[i]))
-                        (void)collect_copy(workspace_fd, paths->items[i], folder, left, &taken);
+                        (void)collect_copy(workspace_fd, paths->items[i], folder, room, &taken);
         }
 }
 
 void record_files(struct passage *passage, int workspace_fd)
 {
         const struct result *result = passage->result;
-        uint64_t left = file_bytes_max;
+        struct collect_room room = { .file_bytes = file_bytes_max, .left = file_bytes_max };
         AUTO_CLOSE int folder = -1;
         struct error err = { 0 };
 
@@ -85,8 +86,8 @@ void record_files(struct passage *passage, int workspace_fd)
         folder = folder_open_below(passage->artifacts.dir, "files");
         if (folder < 0)
                 return;
-        copy_files(&result->created, workspace_fd, folder, &left);
-        copy_files(&result->modified, workspace_fd, folder, &left);
+        copy_files(&result->created, workspace_fd, folder, &room);
+        copy_files(&result->modified, workspace_fd, folder, &room);
 }
 
 static int keep_artifacts(struct passage *passage, const struct history_entry *entry,

@@ -255,6 +255,18 @@ def test_failed_programs_are_collected_from_too(sandbox, place):
     assert result["exit_code"] == 3 and (target / "core.log").exists()
 
 
+def test_holes_of_a_kept_workspace_fill_no_disk(sandbox, place):
+    """What is kept may be larger than the limit of disk, so that files which hold nothing were written out as zeros."""
+    (place / "kept").mkdir()
+    sandbox.own(place / "kept")
+    code = "for i in 1 2 3 4 5 6 7 8; do truncate -s 19M $i; printf x >> $i; done"
+    target, result = collect(sandbox, place, code, "--workspace", str(place / "kept"), "--disk", "20M", "--collect", "*")
+    stats = [p.stat() for p in target.iterdir()]
+    assert [st.st_size for st in stats] == [(19 << 20) + 1] * 8 and not result["files"]["truncated"], result
+    assert sum(st.st_blocks * 512 for st in stats) < 1 << 20
+    assert all(p.read_bytes().strip(b"\0") == b"x" for p in target.iterdir())
+
+
 def test_names_no_caller_should_meet_stay_inside(sandbox, place):
     target, result = collect(sandbox, place, "touch \"$(printf 'a\\033[31mb')\" ok", "--collect", "*")
     assert [p.name for p in target.iterdir()] == ["ok"] and result["files"]["truncated"]
