@@ -14,7 +14,12 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-enum { TREE_ENTRIES_MAX = 200000, TREE_DEPTH_MAX = 64, TMPFS = 0x01021994 };
+enum {
+        TREE_ENTRIES_MAX = 200000,
+        TREE_DEPTH_MAX = 64,
+        TMPFS = 0x01021994,
+        DISK_PAUSE_NS = 1000000000
+};
 
 struct measure {
         struct monitor_space *space;
@@ -173,16 +178,47 @@ static uint64_t removed_bytes(struct watch *watch, bool has_closed, uint64_t *re
         return held->bytes;
 }
 
+uint64_t disk_pause(uint64_t took_ns)
+{
+        uint64_t pause = took_ns * 9;
+
+        if (pause <= DISK_PAUSE_NS)
+                return pause;
+        return took_ns > DISK_PAUSE_NS ? took_ns : DISK_PAUSE_NS;
+}
+
+static void plan_next_look(struct watch *watch, uint64_t started, uint64_t used)
+{
+        uint64_t now = clock_now_ns(), took = now - started;
+
+        watch->disk_ns = now + disk_pause(took);
+        watch->disk_soonest_ns = now + took; /* half of our time, where the disk goes on growing */
+        watch->disk_used_then = used;
+}
+
+/* Between two looks the file systems are asked, which costs next to nothing: once they grew by more
+ * than was left, it may be the run's doing or that of others, and only a look can tell. */
+bool disk_is_due(const struct watch *watch)
+{
+        uint64_t now = clock_now_ns();
+
+        return now >= watch->disk_ns ||
+               (now >= watch->disk_soonest_ns &&
+                watch_less(filesystems_used_now(watch), watch->disk_used_then) >
+                        watch_less(watch->order->disk_bytes, watch->disk_bytes));
+}
+
 bool disk_is_over(struct watch *watch)
 {
         const struct monitor_order *order = watch->order;
         const struct monitor_space *before = &order->counted_before;
         struct monitor_space now = { .file_bytes = order->disk_bytes };
-        uint64_t started = clock_now_ns(), grown = 0;
+        uint64_t started = clock_now_ns(), grown = 0, used;
         bool complete;
 
         if (order->counted_count == 0 && !order->counts_workspace)
                 return false;
+        used = filesystems_used_now(watch); /* what is written while we look is after it */
         complete = monitor_measure(order->counted_fds, order->counted_count,
                                    run_is_over(watch->run), &now);
         if (order->counts_workspace && watch->run->workspace_fd >= 0)
@@ -190,12 +226,11 @@ bool disk_is_over(struct watch *watch)
                                             &now);
         if (!run_is_over(watch->run))
                 now.bytes += removed_bytes(watch, now.has_closed, &grown);
-        /* Measuring a large tree takes time: a tenth of ours at the most goes into it. */
         watch->disk_bytes = now.bytes > before->bytes ? now.bytes - before->bytes : 0;
         if (grown > watch->disk_bytes)
                 watch->disk_bytes = grown;
         watch->file_is_full = now.full_files > before->full_files;
-        watch->disk_ns = started + (clock_now_ns() - started) * 10;
+        plan_next_look(watch, started, used);
         /* It was complete before the run: what the run hid counts as too much. */
         return !complete || watch->disk_bytes > order->disk_bytes;
 }

@@ -1,7 +1,6 @@
 /* Samples: what the run uses now, by its control group or by processes.c, and whether that is too
  * much. */
 #include "monitor/watch.h"
-#include "base/clock.h"
 
 #include <unistd.h>
 
@@ -58,7 +57,7 @@ static void judge(struct watch *watch, const struct totals *totals)
                 watch_end(watch, OUTCOME_CPU_LIMIT, false);
         else if (cgroup_memory_kills(&watch->run->group) > 0)
                 watch_end(watch, OUTCOME_MEMORY_LIMIT, false);
-        else if (clock_now_ns() >= watch->disk_ns && disk_is_over(watch))
+        else if (disk_is_due(watch) && disk_is_over(watch))
                 watch_end(watch, OUTCOME_DISK_LIMIT, false);
 }
 

@@ -33,7 +33,9 @@ struct watch {
         uint64_t sample_ns;           /* of the next sample */
         uint64_t usage_ns;            /* of the next usage event */
         uint64_t wait_ns;             /* when the one who waits is asked next */
-        uint64_t disk_ns;             /* when the disk is measured next */
+        uint64_t disk_ns;             /* when the disk is measured next, */
+        uint64_t disk_soonest_ns;     /* or from when on if its file systems grew by much */
+        uint64_t disk_used_then;      /* what those held when it was measured last */
         uint64_t disk_bytes;          /* what was measured then */
         uint64_t told_ns;             /* when usage was told last */
         uint64_t told_cpu_us;         /* and the CPU time then */
@@ -151,6 +153,11 @@ void usage_look_back(struct watch *watch);
  */
 uint64_t disk_used(const struct watch *watch);
 bool disk_is_over(struct watch *watch);
+bool disk_is_due(const struct watch *watch); /* to be measured */
+/* How long the disk is left alone after a look that took so long, unless it grows: measuring a
+ * large tree takes time. A tenth of ours goes into it, more where looks would be more than a second
+ * apart, half of it at the most. */
+uint64_t disk_pause(uint64_t took_ns);
 /* What its file systems grow by from before the program began may be its doing. */
 uint64_t disk_before(const struct monitor_order *order);
 void disk_begin(struct watch *watch);
