@@ -144,10 +144,22 @@ void run_kill(struct run *run)
         /* Without a keeper yet, or where we may not signal it, the end of the connection tells the
          * helper to give up. */
         if (run->keeper_pidfd >= 0 &&
-            (sys_pidfd_send_signal(run->keeper_pidfd, run->kill_signal) == 0 || errno == ESRCH))
+            (sys_pidfd_send_signal(run->keeper_pidfd, run->kill_signal) == 0 || errno == ESRCH)) {
+                if (run->is_local) /* its guest may have stopped it */
+                        (void)sys_pidfd_send_signal(run->keeper_pidfd, SIGCONT);
                 return;
+        }
         if (run->socket >= 0)
                 (void)shutdown(run->socket, SHUT_RDWR);
+}
+
+/* What the keeper had becomes the helper's. Gone is as good. */
+void run_force(const struct run *run)
+{
+        if (run->keeper_pidfd >= 0)
+                (void)sys_pidfd_send_signal(run->keeper_pidfd, SIGKILL);
+        if (run->helper_pidfd >= 0)
+                (void)sys_pidfd_send_signal(run->helper_pidfd, SIGCONT);
 }
 
 void run_close_network(struct run *run)
@@ -225,6 +237,8 @@ static bool wait_for_helper(const struct run *run)
 
         if (run->helper_pidfd < 0)
                 return false;
+        if (run->is_local) /* its guest may have stopped it */
+                (void)sys_pidfd_send_signal(run->helper_pidfd, SIGCONT);
         do
                 r = waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL);
         while (r < 0 && errno == EINTR);

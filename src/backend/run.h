@@ -32,6 +32,8 @@ struct run {
         pid_t keeper_pid;
         int keeper_pidfd;    /* whose death ends everything; known once it is reported */
         int kill_signal;     /* that makes the keeper end everything at once */
+        bool is_local;       /* no pid namespace dies with the keeper, and the guest may be able to
+                              * signal what is ours */
         int streams[3];      /* our ends of the program's streams */
         int workspace_fd;    /* the workspace as the guest sees it, reported */
         int fork_fd;         /* asks about new processes where no group counts them, and about
@@ -73,6 +75,9 @@ int run_receive(struct run *run);
 void run_terminate(struct run *run);
 /* Ends every process of the run. */
 void run_kill(struct run *run);
+/* For a local run that has not ended by that: its keeper does without the chance to, and the helper
+ * clears up. */
+void run_force(const struct run *run);
 /* Lets the helper clear up and go, while the caller does something else; of what the run held,
  * nothing may be looked at any more. run_finish() comes next. */
 void run_let_go(struct run *run);

@@ -103,6 +103,7 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         run_init(run);
         run->kill_signal =
                 plan->kind == PLAN_CONTAINER && backend != &backend_docker ? SIGKILL : SIGINT;
+        run->is_local = plan->kind == PLAN_LOCAL;
         cgroup_name(host->site, host->number, name);
         memcpy(run->group.name, name, sizeof(name));
         /* The helper starts up while the rest is prepared, and waits for the order. */

@@ -158,6 +158,8 @@ static void end_keeper(const struct init *init, pid_t pid, int pidfd)
         /* Our child, not yet waited for: the number is still its own. */
         if (sys_pidfd_send_signal(pidfd, signal) < 0)
                 (void)kill(pid, signal); /* dead already is as good */
+        if (init->plan.kind == PLAN_LOCAL)
+                (void)kill(pid, SIGCONT); /* a guest of the same user may have stopped it */
 }
 
 /* What runs depend on must not be stopped: their dead would wait to be seen off for as long. */

@@ -31,6 +31,8 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
         }
         run_kill(watch->run);
         watch->killed = true;
+        if (watch->run->is_local)
+                watch->force_ns = clock_now_ns() + MONITOR_FORCE_MS * ns_per_ms;
 }
 
 /* Ends the run because the sandbox itself cannot go on. */
@@ -142,6 +144,11 @@ static void check_clock(struct watch *watch)
 
         if (run_is_over(watch->run))
                 return;
+        /* Where the kernel lets it, a guest stops those who are to end it; and maybe once more. */
+        if (watch->force_ns && now >= watch->force_ns) {
+                run_force(watch->run);
+                watch->force_ns = now + MONITOR_SAMPLE_MS * ns_per_ms;
+        }
         if (watch->ready_ns == 0) {
                 watch->run->is_overdue = now >= watch->setup_end_ns;
                 if (watch->run->is_overdue)
@@ -183,8 +190,8 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
 {
         uint64_t now = clock_now_ns(), due;
 
-        if (run_is_over(watch->run) || watch->killed)
-                due = 0; /* only its end is waited for, or who takes its output */
+        if (run_is_over(watch->run) || watch->killed) /* waits for who takes its output, or its end */
+                due = run_is_over(watch->run) ? 0 : watch->force_ns;
         else if (watch->ready_ns == 0)
                 due = watch->setup_end_ns;
         else

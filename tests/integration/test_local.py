@@ -1,8 +1,12 @@
 """The `local` backend: a plain subprocess with limits, and an honest result."""
 
+import contextlib
 import os
+import signal
 
 import pytest
+
+from helpers.leftovers import wait_until
 
 CONTAINED = {"user_namespace", "mount_namespace", "pid_namespace", "network", "ipc_namespace", "uts_namespace",
              "cgroup_namespace", "filesystem", "proc"}
@@ -52,6 +56,50 @@ def test_exit_codes_come_back(local):
 def test_a_timeout_ends_the_whole_group(local, no_leftovers):
     code = "import subprocess; p = subprocess.Popen(['sleep', '60']); p.wait()"
     assert local(code, "-t", "500ms")["status"] == "timeout"
+
+
+@pytest.fixture
+def stopped(sandbox):
+    """Runs of which somebody has stopped those who watch: a guest of the same user can, where Landlock has no scopes."""
+    made = []
+
+    def start(timeout, *who):
+        code = "import os, time\nprint(os.getppid(), flush=True)\ntime.sleep(60)"
+        process = sandbox.start("run", "--backend", "local", "-l", "python", "-t", timeout, "-c", code)
+        keeper = int(process.stdout.readline())
+        with open(f"/proc/{keeper}/status") as status:
+            warden = int(status.read().split("PPid:")[1].split()[0])
+        made.append((process, keeper, warden))
+        for pid in [{"keeper": keeper, "warden": warden}[name] for name in who]:
+            os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda: is_stopped(pid), what="it has stopped")
+        return process
+
+    yield start
+    for process, keeper, warden in made:
+        process.kill()
+        process.communicate()
+        for pid in (keeper, warden):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+@pytest.mark.parametrize("who", [["keeper"], ["warden"], ["keeper", "warden"]], ids="+".join)
+def test_a_run_ends_though_those_who_watch_were_stopped(stopped, no_leftovers, who):
+    process = stopped("1s", *who)
+    process.communicate(timeout=20)
+    assert process.returncode == 124
+
+
+def test_a_stopped_keeper_does_not_outlive_its_supervisor(stopped, no_leftovers):
+    process = stopped("120s", "keeper")
+    process.kill()
+    process.communicate(timeout=20)
 
 
 def test_output_is_capped(local):
