@@ -58,8 +58,7 @@ static int take_owner(const struct passage *passage, struct plan *plan, struct e
                            "use the container backend, or give the directory to an ordinary user");
                 return r;
         }
-        plan->uid_base = st.st_uid;
-        plan->uid_span = 1;
+        plan->owner_uid = st.st_uid;
         return 0;
 }
 

@@ -97,8 +97,10 @@ static void choose_identity(struct init *init)
         init->change_uid = init->plan.uid_span > 0;
         if (init->change_uid) {
                 /* The helper's pid is its own while it lives, so no two runs share an id. */
-                init->guest_uid = init->plan.uid_base + (uint32_t)getpid() % init->plan.uid_span;
-                init->keeper_uid = init->guest_uid + init->plan.uid_span;
+                uint32_t id = init->plan.uid_base + (uint32_t)getpid() % init->plan.uid_span;
+
+                init->guest_uid = init->plan.owner_uid ? init->plan.owner_uid : id;
+                init->keeper_uid = id + init->plan.uid_span; /* nobody else's, whoever the guest is */
         } else {
                 init->guest_uid = init->keeper_uid =
                         init->plan.user_namespace ? 0 : init->outer_uid;

@@ -102,6 +102,24 @@ def test_a_stopped_keeper_does_not_outlive_its_supervisor(stopped, no_leftovers)
     process.communicate(timeout=20)
 
 
+def test_the_keeper_of_a_kept_workspace_has_an_id_of_its_own(sandbox, local, place):
+    """Not the one after the owner's, which may be an account that could signal it then."""
+    if not sandbox.is_root:
+        pytest.skip("an ordinary user has one id")
+    owner = 12345
+    os.chown(place, owner, owner)
+    code = ("import os\n"
+            "def keeper(): return int(open(f'/proc/{os.getppid()}/status').read().split('Uid:')[1].split()[0])\n"
+            "while keeper() == 0: pass\n"
+            "open('made', 'w').close()\n"
+            "print(os.getuid(), keeper())\n")
+    result = local(code, "--workspace", str(place))
+    assert result["status"] == "ok", result
+    guest, keeper = map(int, result["stdout"].split())
+    assert guest == owner and (place / "made").stat().st_uid == owner
+    assert keeper > 65535, keeper
+
+
 def test_output_is_capped(local):
     result = local("print('x' * 5000)", "--output-limit", "1000")
     assert (len(result["stdout"]), result["stdout_truncated"]) == (1000, True)
