@@ -33,7 +33,7 @@ struct client {
         const char *tool;           /* of a bare client; NULL: a warm one */
         pthread_barrier_t *barrier; /* of a burst, or NULL */
         uint64_t until_ns;          /* of a slice */
-        uint64_t runs, cold, took_ns;
+        uint64_t runs, took_ns;
         struct error err;
         int failed;
 };
@@ -44,11 +44,8 @@ static int run_once(struct client *client)
         pid_t pid;
         int r;
 
-        if (!client->tool) {
-                r = bench_call(client->bench, &warm_kind, &result, &client->err);
-                client->cold += r == 0 && !bench_is_warm(result);
-                return r;
-        }
+        if (!client->tool)
+                return bench_call(client->bench, &warm_kind, &result, &client->err);
         r = bench_command(client->bench, bare_command, client->tool, BENCH_ALONE, -1, &pid,
                           &client->err);
         return r < 0 ? r : bench_wait(pid, "python", &client->err);
@@ -106,11 +103,20 @@ static int run_clients(struct client *clients, size_t count, void *(*main)(void 
         return r;
 }
 
+/* Warm runs so far. To look at each result would be the clients' time. */
+static uint64_t count_forked(struct bench *bench)
+{
+        sbx_stats stats = { .size = sizeof(stats) };
+
+        (void)sbx_engine_stats(bench->warm_engine, &stats, NULL); /* fails for no engine alone */
+        return stats.forked;
+}
+
 /* Adds the runs and the time of one slice. */
 static int run_slice(struct bench *bench, const char *tool, struct bench_figure *figure,
                      uint64_t *took_ns, struct error *err)
 {
-        uint64_t *runs = &figure->samples[figure->sample_count++];
+        uint64_t *runs = &figure->samples[figure->sample_count++], forked = count_forked(bench);
         struct client clients[CLIENTS] = { 0 };
         uint64_t start = clock_now_ns();
         int r;
@@ -121,11 +127,11 @@ static int run_slice(struct bench *bench, const char *tool, struct bench_figure 
                                               .until_ns = start + SLICE_MS * UINT64_C(1000000) };
         r = run_clients(clients, CLIENTS, slice_main, err);
         *took_ns += clock_now_ns() - start;
-        for (int i = 0; i < CLIENTS; i++) {
+        for (int i = 0; i < CLIENTS; i++)
                 *runs += clients[i].runs;
-                figure->cold_count += clients[i].cold;
-        }
         figure->run_count += *runs;
+        if (!tool)
+                figure->cold_count += *runs - (count_forked(bench) - forked);
         return r;
 }
 
@@ -158,6 +164,7 @@ int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struc
         AUTO_FREE struct client *clients = mem_alloc(BURST * sizeof(*clients));
         uint64_t *samples = figures[0].samples = mem_alloc(BURST * BURSTS * sizeof(*samples));
         pthread_barrier_t barrier;
+        uint64_t forked;
         size_t count = 0;
         int r;
 
@@ -166,15 +173,14 @@ int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struc
         r = bench_warm_up(bench, &warm_kind, err);
         if (r < 0)
                 return r;
+        forked = count_forked(bench);
         (void)pthread_barrier_init(&barrier, NULL, BURST); /* fails for a count of 0 alone */
         for (int round = 0; round < BURSTS && r == 0; round++) {
                 for (int i = 0; i < BURST; i++)
                         clients[i] = (struct client){ .bench = bench, .barrier = &barrier };
                 r = run_clients(clients, BURST, burst_main, err);
-                for (int i = 0; i < BURST; i++) {
+                for (int i = 0; i < BURST; i++)
                         samples[count++] = clients[i].took_ns;
-                        figures[0].cold_count += clients[i].cold;
-                }
         }
         (void)pthread_barrier_destroy(&barrier);
         if (r < 0 || count == 0)
@@ -184,6 +190,6 @@ int bench_measure_burst(struct bench *bench, struct bench_figure *figures, struc
         figures[1].value = (double)bench_percentile(samples, count, 99) / 1e9;
         figures[0].measured = figures[1].measured = true;
         figures[0].sample_count = figures[0].run_count = figures[1].run_count = count;
-        figures[1].cold_count = figures[0].cold_count;
+        figures[0].cold_count = figures[1].cold_count = count - (count_forked(bench) - forked);
         return 0;
 }
