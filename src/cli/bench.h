@@ -49,7 +49,11 @@ struct bench {
         char directory[PATH_MAX]; /* temporary; removed at the end */
         char socket[PATH_MAX];    /* of our keeper */
         pid_t keeper;             /* 0: not started */
-        char id[BENCH_ID_MAX];    /* of the container to come */
+        pid_t judge;              /* the same */
+        unsigned short judge_port;
+        char judge_address[32];
+        char judge_group[BENCH_ID_MAX];
+        char id[BENCH_ID_MAX]; /* of the container to come */
         unsigned sequence;
         int error_fd; /* what commands say goes there; -1: nowhere */
 };
@@ -58,12 +62,11 @@ struct bench {
 struct bench_row_kind {
         const char *name; /* for --only and JSON */
         const char *title;
-        const char *tool;     /* program that must be installed, or NULL */
-        const char *language; /* the tool is what this language runs with; or NULL */
-        const char *baseline; /* name of the row it is compared with */
-        const char *const
-                *command; /* with {self}, {hello}, {python}, {dir}, {tool}, {id}; NULL: the library
-                             runs `code` of `language`, or the static program */
+        const char *tool;           /* program that must be installed, or NULL */
+        const char *language;       /* the tool is what this language runs with; or NULL */
+        const char *baseline;       /* name of the row it is compared with */
+        const char *const *command; /* with words in braces, which bench_spawn.c fills in; NULL: the
+                                       library runs `code` of `language`, or the static program */
         const char *code;
         const char *profile; /* a built-in policy of the library's run, or NULL */
         const char *backend; /* of the library's run; NULL: the container */
@@ -73,6 +76,8 @@ struct bench_row_kind {
         bool compares;          /* one of another sandbox, for --compare */
         bool leaves_containers; /* docker goes on removing what ran: that is waited for, not timed
                                  */
+        /* One run by asking a server that `prepare` started with `command`; or NULL. */
+        int (*ask)(struct bench *bench, const struct bench_row_kind *kind, struct error *err);
         int (*prepare)(struct bench *bench, const char *tool, struct error *err); /* or NULL */
         void (*finish)(struct bench *bench, const char *tool);                    /* or NULL */
 };
@@ -140,6 +145,12 @@ int bench_count_containers(struct bench *bench, const char *tool);
 void bench_await_removal(struct bench *bench, const char *tool, int count);
 int bench_prepare_isolate(struct bench *bench, const char *tool, struct error *err);
 void bench_finish_isolate(struct bench *bench, const char *tool);
+
+/* bench_judge.c: one that is a server. */
+extern const char *const bench_judge_command[];
+int bench_prepare_judge(struct bench *bench, const char *tool, struct error *err);
+int bench_ask_judge(struct bench *bench, const struct bench_row_kind *kind, struct error *err);
+void bench_finish_judge(struct bench *bench, const char *tool);
 
 /* bench_spawn.c: one process, timed. `argv` is NULL-terminated; its stdout and stderr go to `fds`,
  * or to /dev/null where those are -1. */

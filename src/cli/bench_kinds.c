@@ -38,11 +38,14 @@ static int prepare_typescript(struct bench *bench, const char *tool, struct erro
                            err);
 }
 
-static int refuse_server(struct bench *bench, const char *tool, struct error *err)
-{
-        (void)bench;
-        return error_set(err, SBX_ESYSTEM, "'%s' is a server and has no command for one run", tool);
-}
+/* A server, which is asked. */
+#define JUDGE_ROW(name_, baseline_, code_)                                                         \
+        {                                                                                          \
+                .name = name_, .title = "the same, go-judge", .tool = "go-judge",                  \
+                .baseline = baseline_, .command = bench_judge_command, .code = code_,              \
+                .compares = true, .ask = bench_ask_judge, .prepare = bench_prepare_judge,          \
+                .finish = bench_finish_judge                                                       \
+        }
 
 const struct bench_row_kind bench_kinds[] = {
         { .name = "bare",
@@ -120,13 +123,7 @@ const struct bench_row_kind bench_kinds[] = {
           .leaves_containers = true,
           .prepare = bench_prepare_image,
           .finish = bench_finish_pool },
-        { .name = "go-judge",
-          .title = "the same, go-judge",
-          .tool = "go-judge",
-          .baseline = "bare",
-          .command = COMMAND("{tool}"),
-          .compares = true,
-          .prepare = refuse_server },
+        JUDGE_ROW("go-judge", "bare", NULL),
         { .name = "python-bare",
           .title = "python3 -c pass, bare",
           .language = "python",
@@ -205,6 +202,7 @@ const struct bench_row_kind bench_kinds[] = {
                              BENCH_IMAGE, PYTHON),
           .compares = true,
           .prepare = bench_prepare_image },
+        JUDGE_ROW("python-go-judge", "python-bare", "pass"),
         { .name = "pandas-bare",
           .title = "pandas: a frame described, bare",
           .language = "python",

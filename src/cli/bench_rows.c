@@ -103,8 +103,12 @@ static int measure_once(struct bench *bench, struct bench_row *row, uint64_t *re
         (void)snprintf(bench->id, sizeof(bench->id), "sandbox-bench-%ld-%u", (long)getpid(),
                        bench->sequence++);
         start = clock_now_ns();
-        r = row->kind->command ? run_command(bench, row, err)
-                               : bench_call(bench, row->kind, &result, err);
+        if (row->kind->ask)
+                r = row->kind->ask(bench, row->kind, err);
+        else if (row->kind->command)
+                r = run_command(bench, row, err);
+        else
+                r = bench_call(bench, row->kind, &result, err);
         *ret_ns = clock_now_ns() - start;
         row->spent_ns += *ret_ns;
         if (row->kind->is_warm)

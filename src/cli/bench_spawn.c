@@ -109,8 +109,14 @@ static void expand(const struct bench *bench, const char *word, const char *tool
                 const char *name;
                 const char *value;
         } values[] = {
-                { "{self}", bench->self },     { "{hello}", bench->hello },   { "{tool}", tool },
-                { "{python}", bench->python }, { "{dir}", bench->directory }, { "{id}", bench->id },
+                { "{self}", bench->self },
+                { "{hello}", bench->hello },
+                { "{tool}", tool },
+                { "{python}", bench->python },
+                { "{dir}", bench->directory },
+                { "{id}", bench->id },
+                { "{judge}", bench->judge_address },
+                { "{judge-group}", bench->judge_group },
         };
 
         while (*word) {

@@ -141,6 +141,7 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
 void bench_close(struct bench *bench)
 {
         bench_end_keeper(bench);
+        bench_finish_judge(bench, "");
         sbx_engine_free(bench->warm_engine);
         sbx_policy_free(bench->policy);
         if (*bench->directory)

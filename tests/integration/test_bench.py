@@ -82,6 +82,49 @@ def test_the_chart_is_drawn_and_the_commands_are_named(sandbox, place):
     assert rows["sandbox"]["command"].endswith("/bench-hello") and " run --backend container " in rows["sandbox"]["command"]
 
 
+JUDGE = """#!/usr/bin/python3
+import http.server, json, sys
+if "--version" in sys.argv:
+    sys.exit("v0")
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        job = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["cmd"][0]
+        known = job["args"] == ["hello"] and [*job["copyIn"]] == ["hello"] or job["args"][1:] == ["-c", "pass"]
+        answer = b'[{"status":"%s"}]' % (b"Accepted" if known else b"Internal Error")
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+host, port = sys.argv[sys.argv.index("-http-addr") + 1].split(":")
+http.server.HTTPServer((host, int(port)), Handler).serve_forever()
+"""
+
+
+def judge(sandbox, place, text):
+    """The rows of a go-judge that answers so: the real one is in no package."""
+    (place / "bin").mkdir()
+    sandbox.make_file(place / "bin/go-judge", text, 0o755)
+    return by_name(bench(sandbox, "--only", "bare,go-judge,python-bare,python-go-judge",
+                         env={"PATH": f"{place / 'bin'}:{os.environ['PATH']}"})["rows"])
+
+
+def test_a_judge_is_started_once_and_asked(sandbox, place, no_leftovers):
+    rows = judge(sandbox, place, JUDGE)
+    assert all(rows[name]["measured"] and rows[name]["runs"] == 2 for name in ("go-judge", "python-go-judge")), rows
+    assert "/bin/go-judge -release -silent -http-addr 127.0.0.1:" in rows["go-judge"]["command"]
+
+
+def test_a_judge_that_does_not_run_it_is_not_measured(sandbox, place, no_leftovers):
+    rows = judge(sandbox, place, JUDGE.replace("if known", "if False"))
+    assert "go-judge did not run it: [{\"status\":\"Internal Error\"}]" in rows["go-judge"]["reason"], rows
+
+
+def test_a_judge_that_does_not_start_is_not_measured(sandbox, place, no_leftovers):
+    rows = judge(sandbox, place, "#!/bin/sh\necho no such thing >&2\nexit 1\n")
+    assert "does not listen" in rows["go-judge"]["reason"] and "no such thing" in rows["go-judge"]["reason"], rows
+
+
 def ratios(sandbox, place, *entries):
     return str(sandbox.make_file(place / "ratios.json", json.dumps({"ratios": list(entries)})))
 
