@@ -104,8 +104,10 @@ int landlock_allow_handed_in(int ruleset, int abi, const char *path, enum landlo
 {
         AUTO_CLOSE int fd = sys_openat2(AT_FDCWD, path, O_PATH, SYS_RESOLVE_NO_SYMLINKS);
 
-        if (fd < 0)
-                return errno == ENOENT || errno == ELOOP ? 0 : -1;
+        if (fd < 0) /* nothing is allowed there; all other rules hold */
+                return errno == ENOENT || errno == ELOOP || errno == EACCES || errno == ENOTDIR
+                               ? 0
+                               : -1;
         return allow(ruleset, abi, fd, access);
 }
 

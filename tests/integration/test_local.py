@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from helpers.leftovers import wait_until
+from helpers.program import HARD_TIMEOUT, SLOWNESS
 
 CONTAINED = {"user_namespace", "mount_namespace", "pid_namespace", "network", "ipc_namespace", "uts_namespace",
              "cgroup_namespace", "filesystem", "proc"}
@@ -91,15 +92,15 @@ def is_stopped(pid):
 
 @pytest.mark.parametrize("who", [["keeper"], ["warden"], ["keeper", "warden"]], ids="+".join)
 def test_a_run_ends_though_those_who_watch_were_stopped(stopped, no_leftovers, who):
-    process = stopped("1s", *who)
-    process.communicate(timeout=20)
+    process = stopped(f"{5 * SLOWNESS}s", *who)
+    process.communicate(timeout=HARD_TIMEOUT)
     assert process.returncode == 124
 
 
 def test_a_stopped_keeper_does_not_outlive_its_supervisor(stopped, no_leftovers):
     process = stopped("120s", "keeper")
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=HARD_TIMEOUT)
 
 
 def test_the_keeper_of_a_kept_workspace_has_an_id_of_its_own(sandbox, local, place):
@@ -118,6 +119,17 @@ def test_the_keeper_of_a_kept_workspace_has_an_id_of_its_own(sandbox, local, pla
     guest, keeper = map(int, result["stdout"].split())
     assert guest == owner and (place / "made").stat().st_uid == owner
     assert keeper > 65535, keeper
+
+
+def test_a_volume_that_cannot_be_reached_costs_no_other_rule(sandbox, local, place):
+    """Another program, that may write to it, may have closed the way."""
+    if not sandbox.is_root:
+        pytest.skip("an ordinary user's program has the rights of its caller")
+    (place / "way/inner").mkdir(parents=True)
+    (place / "way").chmod(0o700)
+    result = local("open('/etc/passwd')", "--volume", f"{place}/way/inner:/data")
+    states = {p["name"]: p["state"] for p in result["protections"]}
+    assert states["landlock"] == "enforced" and "PermissionError" in result["stderr"], result
 
 
 def test_output_is_capped(local):
