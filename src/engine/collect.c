@@ -18,7 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COLLECT_FILES_MAX = 10000 };
+enum {
+        COLLECT_FILES_MAX = 10000,
+        STAT_BLOCK = 512,    /* what st_blocks counts in */
+        LENGTHS_TO_DATA = 16 /* where the target knows no holes, lengths are what it holds */
+};
 static const uint64_t collect_bytes_max = UINT64_C(4) << 30;
 
 /* Whether a folder on the way to the file is hidden. */
@@ -85,19 +89,14 @@ static bool next_data(int from, off_t size, off_t *start, off_t *ret_end)
         return data < size;
 }
 
-static uint64_t data_bytes(int from, off_t size)
+/* By what the file says of itself: to walk through one that is full of holes takes long, and a
+ * program may leave it under thousands of names. The bound itself is kept by copy(). */
+bool collect_fits(const struct stat *st, const struct collect_room *room)
 {
-        uint64_t bytes = 0;
+        uint64_t length = (uint64_t)st->st_size, disk = (uint64_t)st->st_blocks * STAT_BLOCK;
 
-        for (off_t start = 0, end; next_data(from, size, &start, &end); start = end)
-                bytes += (uint64_t)(end - start);
-        return bytes;
-}
-
-bool collect_fits(int from, const struct stat *st, const struct collect_room *room)
-{
-        return (uint64_t)st->st_size <= room->file_bytes &&
-               data_bytes(from, st->st_size) <= room->left;
+        return length <= room->file_bytes && length <= room->length_left &&
+               (disk < length ? disk : length) <= room->left;
 }
 
 static int copy_data(int from, int to, off_t offset, off_t end)
@@ -117,14 +116,15 @@ static int copy_data(int from, int to, off_t offset, off_t end)
 
 /* Holes stay holes: written out, a file that took nothing would fill the caller's disk. 1 where
  * there is more than is left, in a workspace that others write to as well. */
-static int copy(int from, int to, off_t size, uint64_t *left)
+static int copy(int from, int to, off_t size, struct collect_room *room)
 {
         if (ftruncate(to, size) < 0)
                 return -1;
+        room->length_left -= (uint64_t)size;
         for (off_t start = 0, end; next_data(from, size, &start, &end); start = end) {
-                if ((uint64_t)(end - start) > *left)
+                if ((uint64_t)(end - start) > room->left)
                         return 1;
-                *left -= (uint64_t)(end - start);
+                room->left -= (uint64_t)(end - start);
                 if (copy_data(from, to, start, end) < 0)
                         return -1;
         }
@@ -146,7 +146,7 @@ int collect_write(int folder, const char *name, int from, const struct stat *st,
                     st->st_mode & 0111 ? 0755 : 0644);
         if (to < 0)
                 return -1;
-        r = copy(from, to, st->st_size, &room->left);
+        r = copy(from, to, st->st_size, room);
         if (r == 0)
                 r = renameat(folder, aside, folder, name);
         if (r != 0) {
@@ -168,7 +168,7 @@ int collect_copy(int workspace_fd, const char *path, int top, struct collect_roo
         int r;
 
         *ret_taken = false;
-        if (from < 0 || fstat(from, &st) < 0 || !collect_fits(from, &st, room))
+        if (from < 0 || fstat(from, &st) < 0 || !collect_fits(&st, room))
                 return 0; /* a link, gone, or too large */
         folder = open_folder_of(top, path, &name);
         r = folder < 0 ? -1 : collect_write(folder, name, from, &st, room);
@@ -176,15 +176,21 @@ int collect_copy(int workspace_fd, const char *path, int top, struct collect_roo
         return r < 0 ? -1 : 0;
 }
 
+struct collect_room collect_room_of(uint64_t bytes)
+{
+        return (struct collect_room){ .file_bytes = bytes,
+                                      .left = bytes,
+                                      .length_left = bytes * LENGTHS_TO_DATA };
+}
+
 /* No more is taken out than could be put in. A directory of the caller's may have held more before.
  */
 struct collect_room collect_room(const struct passage *passage)
 {
         uint64_t disk = passage->policy.limits.disk_bytes;
-        uint64_t bytes =
-                !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
+        uint64_t bytes = !passage->workspace && disk < collect_bytes_max ? disk : collect_bytes_max;
 
-        return (struct collect_room){ .file_bytes = bytes, .left = bytes };
+        return collect_room_of(bytes);
 }
 
 int collect_files(struct passage *passage, int workspace_fd, const struct file_list *files,

@@ -30,7 +30,7 @@ static int take_file(struct taker *taker, int from, int to, const char *name)
         struct stat st;
         int r;
 
-        if (source < 0 || fstat(source, &st) < 0 || !collect_fits(source, &st, &taker->room)) {
+        if (source < 0 || fstat(source, &st) < 0 || !collect_fits(&st, &taker->room)) {
                 taker->missed = true;
                 return 0;
         }

@@ -41,7 +41,7 @@ int passage_own_code(struct passage *passage, struct error *err)
         char link[64], path[PATH_MAX];
         ssize_t n;
 
-        if (passage->code->code_fd < 0)
+        if (passage->code->code_fd < 0 || passage->writable.count == 0)
                 return 0;
         (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", passage->code->code_fd);
         n = readlink(link, path, sizeof(path) - 1);

@@ -192,11 +192,14 @@ int record_turn(struct passage *passage, const struct engine_turn *turn, struct 
 int collect_tree(struct passage *passage, int workspace_fd, struct error *err);
 /* collect.c: no more than this is taken out. Holes count in the length of a file alone. */
 struct collect_room {
-        uint64_t file_bytes; /* the length of one */
-        uint64_t left;       /* data of all that are to come */
+        uint64_t file_bytes;  /* the length of one */
+        uint64_t left;        /* data of all that are to come */
+        uint64_t length_left; /* their lengths */
 };
+/* So much data, in one file or in many. */
+struct collect_room collect_room_of(uint64_t bytes);
 struct collect_room collect_room(const struct passage *passage);
-bool collect_fits(int from, const struct stat *st, const struct collect_room *room);
+bool collect_fits(const struct stat *st, const struct collect_room *room);
 /* Writes one file that fits; -1 with errno, 1 where it has grown meanwhile and is left. */
 int collect_write(int folder, const char *name, int from, const struct stat *st,
                   struct collect_room *room);

@@ -75,7 +75,7 @@ static void copy_files(const struct strlist *paths, int workspace_fd, int folder
 void record_files(struct passage *passage, int workspace_fd)
 {
         const struct result *result = passage->result;
-        struct collect_room room = { .file_bytes = file_bytes_max, .left = file_bytes_max };
+        struct collect_room room = collect_room_of(file_bytes_max);
         AUTO_CLOSE int folder = -1;
         struct error err = { 0 };
 

@@ -61,7 +61,7 @@ static bool take(const struct bench *bench, struct collect_room *room)
 
 static void holes_stay_holes(void **state)
 {
-        struct collect_room room = { .file_bytes = LENGTH, .left = MIB };
+        struct collect_room room = { .file_bytes = LENGTH, .left = MIB, .length_left = LENGTH };
         char around[3];
         struct bench bench;
         struct stat st;
@@ -70,6 +70,7 @@ static void holes_stay_holes(void **state)
         (void)state;
         set_up(&bench);
         assert_true(take(&bench, &room));
+        assert_int_equal(room.length_left, 0);
         fd = openat(bench.target, "sparse", O_RDONLY | O_CLOEXEC);
         assert_int_equal(fstat(fd, &st), 0);
         assert_int_equal(st.st_size, LENGTH);
@@ -85,14 +86,22 @@ static void holes_stay_holes(void **state)
 
 static void what_does_not_fit_is_left(void **state)
 {
-        struct collect_room too_long = { .file_bytes = LENGTH - 1, .left = LENGTH };
-        struct collect_room too_much = { .file_bytes = LENGTH, .left = DATA - 1 };
+        struct collect_room too_long = { .file_bytes = LENGTH - 1,
+                                         .left = LENGTH,
+                                         .length_left = LENGTH };
+        struct collect_room too_much = { .file_bytes = LENGTH,
+                                         .left = DATA - 1,
+                                         .length_left = LENGTH };
+        struct collect_room too_many = { .file_bytes = LENGTH,
+                                         .left = LENGTH,
+                                         .length_left = LENGTH - 1 };
         struct bench bench;
 
         (void)state;
         set_up(&bench);
         assert_false(take(&bench, &too_long));
         assert_false(take(&bench, &too_much));
+        assert_false(take(&bench, &too_many));
         assert_int_equal(too_much.left, DATA - 1);
         tear_down(&bench);
 }
@@ -100,7 +109,9 @@ static void what_does_not_fit_is_left(void **state)
 /* Another run of the same workspace may write to it between a look and the copy. */
 static void a_file_that_grows_meanwhile_is_left(void **state)
 {
-        struct collect_room room = { .file_bytes = LENGTH, .left = DATA - 1 };
+        struct collect_room room = { .file_bytes = LENGTH,
+                                     .left = DATA - 1,
+                                     .length_left = LENGTH };
         struct bench bench;
         struct stat st;
         int from;
