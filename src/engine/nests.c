@@ -264,7 +264,7 @@ struct engine_stats engine_stats(struct engine *engine)
                         stats.parked += nests->stocks[i].idle_count;
         }
         stats.making += nests->doomed_count + nests->is_ending;
-        stats.memory = nests_memory(nests);
+        stats.memory = nests_memory(nests, true);
         (void)pthread_mutex_unlock(&nests->lock);
         return stats;
 }

@@ -23,8 +23,8 @@ static void end_building(struct nests *nests, struct stock *stock, bool is_made,
         stock->is_building = false;
 }
 
-/* Both are called with the lock, which is let go while something is built. */
-static void add_nest(struct nests *nests, struct stock *stock)
+/* Both are called with the lock, which is let go while something is built; whether it was. */
+static bool add_nest(struct nests *nests, struct stock *stock)
 {
         struct nest *nest;
 
@@ -35,10 +35,10 @@ static void add_nest(struct nests *nests, struct stock *stock)
         (void)pthread_mutex_lock(&nests->lock);
         if (nest)
                 stock->idle[stock->idle_count++] = nest; /* no more are missing than have room */
-        attempts_note(&stock->at_nests, nest != NULL);
         end_building(nests, stock, nest != NULL,
                      nest_kind_has_guest(&stock->kind) ? nests_interpreter_slot
                                                        : nests_container_slot);
+        return nest != NULL;
 }
 
 /* The one before it, if there is one, serves the runs that have it to their end. */
@@ -54,7 +54,7 @@ static void replace_park(struct nests *nests, struct stock *stock, struct park *
         nests_let_go_of_old(nests, stock);
 }
 
-static void add_park(struct nests *nests, struct stock *stock)
+static bool add_park(struct nests *nests, struct stock *stock)
 {
         struct park *park;
 
@@ -66,8 +66,8 @@ static void add_park(struct nests *nests, struct stock *stock)
         stock->park_copies = 0; /* also of one that could not be replaced: not at every run */
         if (park)
                 replace_park(nests, stock, park);
-        attempts_note(&stock->at_parks, park != NULL);
         end_building(nests, stock, park != NULL, nests_interpreter_slot);
+        return park != NULL;
 }
 
 static struct stock *stock_to_fill(struct nests *nests)
@@ -209,7 +209,7 @@ static uint64_t memory_in(const struct cgroup *group)
         return group->dir_fds[CGROUP_MEMORY] >= 0 ? cgroup_memory_now(group) : PARK_GUESS;
 }
 
-uint64_t nests_memory(const struct nests *nests)
+uint64_t nests_memory(const struct nests *nests, bool with_replaced)
 {
         uint64_t memory = 0;
 
@@ -218,7 +218,7 @@ uint64_t nests_memory(const struct nests *nests)
 
                 if (stock->park)
                         memory += memory_in(&stock->park->run.group);
-                if (stock->old_park)
+                if (stock->old_park && with_replaced)
                         memory += memory_in(&stock->old_park->run.group);
                 for (unsigned n = 0; stock->kind.is_once && n < stock->idle_count; n++)
                         memory += memory_in(&stock->idle[n]->run.group);
@@ -227,10 +227,10 @@ uint64_t nests_memory(const struct nests *nests)
 }
 
 /* Whether there is room for so much more, if need be at the cost of interpreters that were not
- * asked for in a longer time. */
+ * asked for in a longer time. Those that were replaced are on their way out. */
 static bool make_room(struct nests *nests, const struct stock *stock, uint64_t more)
 {
-        while (nests_memory(nests) + more > nests->memory_most) {
+        while (nests_memory(nests, false) + more > nests->memory_most) {
                 struct stock *oldest = nests_oldest_at_rest(nests, stock->used_ns, true);
 
                 if (!oldest)
@@ -240,36 +240,63 @@ static bool make_room(struct nests *nests, const struct stock *stock, uint64_t m
         return true;
 }
 
-/* How large an interpreter is shows when it waits: one that leaves too little to the others, who
- * are wanted as much, goes again, and is not tried soon. */
-static void keep_in_bounds(struct nests *nests, struct stock *stock)
+/* What was made last; a run that has it already is let finish. */
+static void end_newest(struct nests *nests, struct stock *stock)
 {
-        struct attempts *attempts = stock->kind.is_once ? &stock->at_nests : &stock->at_parks;
+        if (stock->kind.is_once) {
+                nests_doom_stock(nests, stock, stock->idle_count - 1);
+        } else if (stock->park_users > 0 || nests->doomed_count == DOOMED_MAX) {
+                stock->park_is_silent = true; /* look_after() ends it */
+        } else {
+                nests_doom(nests, NULL, stock->park, "slot.ended");
+                stock->park = NULL;
+        }
+}
 
-        if (!has_interpreter(stock) || make_room(nests, stock, 0))
-                return;
-        nests_doom_stock(nests, stock, 0);
-        attempts->failures = FAILURES_FREE;
-        attempts_note(attempts, false);
+/* How large an interpreter is shows when it waits: one that leaves too little to the others, who
+ * are wanted as much, goes again. */
+static bool is_within_bounds(struct nests *nests, struct stock *stock)
+{
+        if (!has_interpreter(stock))
+                return true;
+        stock->size = memory_in(stock->kind.is_once ? &stock->idle[stock->idle_count - 1]->run.group
+                                                    : &stock->park->run.group);
+        if (make_room(nests, stock, 0))
+                return true;
+        end_newest(nests, stock);
         nests->stats.failures++;
+        return false;
+}
+
+/* What did not come about, or was too large, is not tried again soon. */
+static void note_attempt(struct stock *stock, struct attempts *attempts, bool is_made, bool fits)
+{
+        if (is_made && !fits && attempts->failures < FAILURES_FREE)
+                attempts->failures = FAILURES_FREE; /* it will be as large the next time */
+        attempts_note(attempts, is_made && fits);
+        if (attempts_may_go_on(attempts))
+                return;
+        if (attempts == &stock->at_nests)
+                stock->missing = 0;
+        else
+                stock->wants_park = false;
 }
 
 static void fill(struct nests *nests, struct stock *stock)
 {
-        bool takes_memory = stock->kind.is_once || stock->missing == 0;
+        bool is_nest = stock->missing > 0;
+        bool takes_memory = stock->kind.is_once || !is_nest;
+        bool is_made;
 
-        if (takes_memory && !make_room(nests, stock, PARK_GUESS)) {
+        if (takes_memory && !make_room(nests, stock, stock->size ? stock->size : PARK_GUESS)) {
                 stock->missing = stock->wants_park = 0;
                 return;
         }
         if (takes_memory && nests->doomed_count > 0)
                 return; /* those who gave way are ended first */
-        if (stock->missing > 0)
-                add_nest(nests, stock);
-        else
-                add_park(nests, stock);
-        if (takes_memory)
-                keep_in_bounds(nests, stock);
+        is_made = is_nest ? add_nest(nests, stock) : add_park(nests, stock);
+        note_attempt(stock, is_nest ? &stock->at_nests : &stock->at_parks, is_made,
+                     !takes_memory || !is_made || is_within_bounds(nests, stock));
 }
 
 void *nests_builder_main(void *argument)

@@ -35,7 +35,8 @@ struct stock {
         unsigned park_copies;  /* runs that it was lent to */
         struct park *old_park; /* owned: the one before it, until its last run has ended; or NULL */
         unsigned old_users;
-        bool park_is_silent; /* a run got no guest from it: it is to be ended */
+        uint64_t size;       /* of the interpreter that was made last; 0: none was yet */
+        bool park_is_silent; /* a run got no guest from it, or it is too large: it is to be ended */
         bool wants_park;     /* it is to be started */
         bool is_building;
         struct attempts at_nests, at_parks;
@@ -91,7 +92,7 @@ void nests_end_doomed(struct nests *nests);
 /* The stock that was asked for longest ago, before `before_ns`, of those that nobody uses now; or
  * NULL. */
 struct stock *nests_oldest_at_rest(struct nests *nests, uint64_t before_ns, bool with_park);
-/* Of all interpreters, in bytes. */
-uint64_t nests_memory(const struct nests *nests);
+/* Of all interpreters, in bytes; those too that were replaced and still have runs. */
+uint64_t nests_memory(const struct nests *nests, bool with_replaced);
 
 #endif

@@ -162,6 +162,36 @@ static void one_that_is_too_large_is_not_kept(void **state)
         end(engine);
 }
 
+/* Of guests that wait, those that there is room for stay, and are replaced when they were used. */
+static void one_that_is_too_many_ends_alone(void **state)
+{
+        const char *const policy = "limits: {timeout: 60s}\n";
+        sbx_engine *engine;
+        struct nests *nests;
+        sbx_stats stats;
+
+        if (geteuid() != 0 || access("/usr/bin/node", X_OK) < 0)
+                skip(); /* nobody may be there to count its memory */
+        engine = warm_engine((sbx_engine_options){ .warm_slots = 3, .warm_least = 2 });
+        nests = engine->engine.nests;
+        run_under(engine, "javascript", "0", policy);
+        settle(engine);
+        stats = stats_of(engine);
+        assert_int_equal(stats.ready, 2);
+        (void)pthread_mutex_lock(&nests->lock);
+        nests->memory_most = stats.memory - stats.memory / 8;
+        (void)pthread_mutex_unlock(&nests->lock);
+        for (unsigned i = 2; i < 5; i++) {
+                run_under(engine, "javascript", "0", policy);
+                settle(engine);
+                stats = stats_of(engine);
+                assert_int_equal(stats.ready, 1);
+                assert_int_equal(stats.forked, i);
+                assert_int_equal(stats.failures, 0); /* its size is known: it is not tried */
+        }
+        end(engine);
+}
+
 static void an_interpreter_that_was_copied_often_is_replaced(void **state)
 {
         sbx_engine *engine = warm_engine((sbx_engine_options){ .warm_slots = 1 });
@@ -221,6 +251,7 @@ int main(void)
                 cmocka_unit_test(runs_are_counted),
                 cmocka_unit_test(interpreters_take_no_more_than_they_may),
                 cmocka_unit_test(one_that_is_too_large_is_not_kept),
+                cmocka_unit_test(one_that_is_too_many_ends_alone),
                 cmocka_unit_test(an_interpreter_that_was_copied_often_is_replaced),
                 cmocka_unit_test(what_fails_is_tried_again_later),
         };
