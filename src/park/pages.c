@@ -140,8 +140,8 @@ static int gather_all(const char *maps, bool make)
 }
 
 /* Whether it is memory that copies would have together: all but what is private, and files with a
- * name that can only be read. */
-static bool is_shared(const char *permissions, const char *end)
+ * name that can only be read, also by who asks for more. */
+static bool is_shared(void *place, const char *permissions, const char *end)
 {
         static const char removed[] = " (deleted)";
         size_t length = sizeof(removed) - 1;
@@ -149,7 +149,8 @@ static bool is_shared(const char *permissions, const char *end)
 
         if (permissions[3] != 's')
                 return false;
-        return permissions[1] == 'w' || !name || strncmp(end - length, removed, length) == 0;
+        return permissions[1] == 'w' || !name || strncmp(end - length, removed, length) == 0 ||
+               mprotect(place, 1, PROT_READ | PROT_WRITE) == 0; /* then it is not parked */
 }
 
 static bool has_shared(const char *maps)
@@ -157,7 +158,8 @@ static bool has_shared(const char *maps)
         for (const char *line = maps, *end; (end = strchr(line, '\n')); line = end + 1) {
                 const char *permissions = memchr(line, ' ', (size_t)(end - line));
 
-                if (!permissions || end - permissions < 22 || is_shared(permissions + 1, end))
+                if (!permissions || end - permissions < 22 ||
+                    is_shared((void *)strtoul(line, NULL, 16), permissions + 1, end))
                         return true;
         }
         return false;

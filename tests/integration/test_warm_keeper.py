@@ -12,7 +12,7 @@ import pytest
 
 from helpers import leftovers
 from helpers.processes import children, descendants, signal_all
-from helpers.program import REPOSITORY
+from helpers.program import HARD_TIMEOUT, REPOSITORY, SLOWNESS
 from helpers.warm import Keeper
 
 
@@ -52,10 +52,12 @@ def test_a_run_that_leaves_no_trace_leaves_its_container(keeper, sandbox):
     assert children(keeper.process.pid) == before
 
 
-def test_an_interpreter_whose_copies_would_share_memory_is_not_parked(sandbox, place, no_leftovers):
-    """One run could change what the next one executes."""
+@pytest.mark.parametrize("mapping", ["-1, 4096", "open('/tmp/shared', 'w+b', 0).truncate(4096) and os.open('/tmp/shared', os.O_RDWR), 4096, "
+                                     "prot=mmap.PROT_READ"], ids=["memory", "file"])
+def test_an_interpreter_whose_copies_would_share_memory_is_not_parked(sandbox, place, no_leftovers, mapping):
+    """One run could change what the next one executes, also of what it has to make writable first."""
     text = (REPOSITORY / "languages/python.yaml").read_text()
-    shared = text.replace("    import _io, atexit,", "    import mmap\n    shared = mmap.mmap(-1, 4096)\n    import _io, atexit,")
+    shared = text.replace("    import _io, atexit,", f"    import mmap, os\n    shared = mmap.mmap({mapping})\n    import _io, atexit,")
     assert shared != text
     (place / "languages").mkdir()
     sandbox.own(place / "languages")
@@ -179,14 +181,14 @@ def test_a_socket_that_a_service_manager_hands_over_is_served(sandbox, place, no
     path = place / "handed/keeper.sock"
     path.parent.mkdir(mode=0o700)
     sandbox.own(path.parent)
-    command = ["/usr/bin/python3", "-c", HAND_OVER, str(path), str(sandbox.path), "keeper", "--idle", "5s", "--quiet"]
+    command = ["/usr/bin/python3", "-c", HAND_OVER, str(path), str(sandbox.path), "keeper", "--idle", f"{10 * SLOWNESS}s", "--quiet"]
     user = {"user": sandbox.uid, "group": sandbox.uid, "extra_groups": []} if sandbox.changes_user else {}
     env = {"SANDBOX_KEEPER": str(path)}
     with subprocess.Popen(command, env=sandbox.environment({}), **user) as process:
         try:
             leftovers.wait_until(lambda: sandbox.run_json("-l", "python", "-c", "print(1)", env=env)["metrics"]["warm"] == "fork",
                                  60, "a warm run")
-            assert process.wait(60) == 0  # By itself, when nobody comes any more.
+            assert process.wait(HARD_TIMEOUT) == 0  # By itself, when nobody comes any more.
             assert path.exists()  # It is the manager's.
         finally:
             if process.poll() is None:
