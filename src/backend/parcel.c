@@ -51,6 +51,20 @@ int parcel_open_streams(struct parcel *parcel, struct run *run, bool empty_stdin
         return r;
 }
 
+int parcel_open_idle_streams(struct parcel *parcel, struct run *run, struct error *err)
+{
+        int ends[2], r = add_null(parcel, err);
+
+        if (r < 0)
+                return r;
+        if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+                return error_set_errno(err, "make a pipe");
+        run->streams[1] = ends[0];
+        parcel_add(parcel, ends[1], true);
+        parcel_add(parcel, ends[1], false);
+        return 0;
+}
+
 int parcel_put_plan(struct parcel *parcel, int place, const struct plan *plan, uint64_t *ret_length,
                     struct error *err)
 {

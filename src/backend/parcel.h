@@ -18,6 +18,10 @@ void parcel_done(struct parcel *parcel);
  * /dev/null. */
 int parcel_open_streams(struct parcel *parcel, struct run *run, bool empty_stdin,
                         struct error *err);
+/* The same for a process that has nothing to read or to say: no input, and a pipe that nobody
+ * reads.
+ */
+int parcel_open_idle_streams(struct parcel *parcel, struct run *run, struct error *err);
 /* Encodes the plan into a sealed memory file, which becomes descriptor `place` of the parcel. */
 int parcel_put_plan(struct parcel *parcel, int place, const struct plan *plan, uint64_t *ret_length,
                     struct error *err);

@@ -93,6 +93,16 @@ static int send_order(struct run *run, struct plan *plan, struct parcel *parcel,
         return parcel_send(run->socket, &order, sizeof(order), parcel->fds, parcel->count, err);
 }
 
+/* An interpreter that is parked finds a pipe, as its copies will: some ask once what they have.
+ * What it says there is read by nobody. */
+static int open_streams(struct parcel *parcel, const struct plan *plan, struct run *run,
+                        bool empty_stdin, struct error *err)
+{
+        if (plan->park)
+                return parcel_open_idle_streams(parcel, run, err);
+        return parcel_open_streams(parcel, plan->nest ? NULL : run, empty_stdin, err);
+}
+
 int backend_start(const struct backend *backend, const struct backend_host *host, struct plan *plan,
                   const struct backend_input *input, struct run *run, struct error *err)
 {
@@ -111,8 +121,7 @@ int backend_start(const struct backend *backend, const struct backend_host *host
         if (r == 0 && host->site->version == CGROUP_V2)
                 r = cgroup_open(host->site, name, &input->group_limits, &run->group, err);
         if (r == 0)
-                r = parcel_open_streams(&parcel, plan->nest || plan->park ? NULL : run,
-                                        input->empty_stdin, err);
+                r = open_streams(&parcel, plan, run, input->empty_stdin, err);
         if (r == 0) {
                 add_group(host->site, run, plan, &parcel);
                 for (int i = 0; i < input->file_fd_count; i++)

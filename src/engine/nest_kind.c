@@ -94,8 +94,9 @@ static bool names_a_file(const char *variable)
         return value && (value[1] == '/' || value[1] == ':' || strstr(value, "..") != NULL);
 }
 
-/* The interpreter of a copy is the caller's own file, on a mount that the caller can write: only
- * where the guest is another user, or the file another's, is that no way to change it. And where
+/* The interpreter of a copy is the host's own file, on a mount that may be writable: only where the
+ * guest is another user, or the file another's, and nobody else may write to it, is that no way to
+ * change it, its times or its attributes. And where
  * the program that it stops at is a file here, an interpreter that did not stop would run it. */
 static bool is_safe_to_park(const struct plan_draft *draft)
 {
@@ -103,7 +104,7 @@ static bool is_safe_to_park(const struct plan_draft *draft)
 
         if (access(draft->park.program, F_OK) == 0 || stat(draft->park.arguments.items[0], &st) < 0)
                 return false;
-        return geteuid() == 0 || st.st_uid != geteuid();
+        return (geteuid() == 0 || st.st_uid != geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Whether a parked interpreter can stand for one that starts with this environment. */

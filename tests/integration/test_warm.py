@@ -101,6 +101,26 @@ PROGRAMS = {
     "inspect": "import inspect\ndef f(): return 1\nprint(inspect.getsource(f))",
     "broken pipe": "import sys; sys.stdout.close()",
     "proc": "print(open('/proc/self/comm').read(), open('/proc/1/comm').read())",
+    "streams": "import sys; print(*(f'{s} {s.buffer} {s.name} {s.mode} {s.seekable()} {s.isatty()} {s.line_buffering} {s.errors} {s.newlines}'"
+               " for s in (sys.stdin, sys.stdout, sys.stderr)), sep='\\n')",
+    "output in another coding": "import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8'); print('h\u00e9llo')",
+    "output detached": "import io, sys; print(1); sys.stdout = io.TextIOWrapper(sys.stdout.detach(), encoding='utf-8'); print(2)",
+    "output reconfigured": "import sys; sys.stdout.reconfigure(encoding='utf-8-sig'); print(1)",
+    "output elsewhere": "import sys; sys.stdout.write('kept'); sys.stdout = open('/dev/null', 'w')",
+    "output by another writer": "import codecs, sys; print(1); sys.stdout = codecs.getwriter('utf-8')(sys.stdout.buffer); print(2)",
+    "output of the beginning": "import sys; sys.stdout = sys.stderr; sys.__stdout__.write('kept')",
+    "output in two places": "import sys\nclass Tee:\n    def __init__(self, s): self.s = s\n    def write(self, t): self.s.write(t)\n"
+                            "    def flush(self): pass\nsys.stdout = Tee(sys.stdout)\nprint(1)",
+    "no output": "import sys; del sys.stdout, sys.__stdout__; sys.stderr = None",
+    "output of C": "import ctypes; ctypes.CDLL(None).puts(b'kept')",
+    "input from the beginning": "import sys\nif sys.stdin.seekable(): sys.stdin.seek(0)\nprint(sys.stdin.read(), sys.stdin.buffer.read())",
+    "exit beyond a word": "import sys; sys.exit(2**70 + 3)",
+    "exit below zero": "import sys; sys.exit(-2)",
+    "no such encoding": "# coding: foo\nprint(1)",
+    "not of the encoding": "print(1)\n# \udcff",
+    "places of the user": "import site; print(site.USER_BASE, site.USER_SITE, site.getuserbase(), site.ENABLE_USER_SITE)",
+    "names of the machine": "import os, platform, socket, threading; print(platform.node(), socket.gethostname(), os.uname()[1], "
+                            "threading.main_thread().native_id == threading.get_native_id() == os.getpid())",
 }
 
 

@@ -59,6 +59,26 @@ def test_randomness_differs_between_runs(keeper, policy, name):
     assert len({result["stdout"] for result in results}) == 3
 
 
+def test_modules_tell_nothing_of_where_they_were_loaded(keeper, sandbox, place):
+    """The name of the host, the number of a process there, since when they have waited."""
+    policy = sandbox.make_file(place / "modules.yaml", "preload: [logging, platform, socket, threading]\n")
+    code = ("import json, logging, platform, socket, threading\n"
+            "print(json.dumps([platform.node(), socket.gethostname(), threading.main_thread().native_id,\n"
+            "                  logging.makeLogRecord({}).relativeCreated < 1000]))")
+    keeper.warm_up("--policy", str(policy))
+    time.sleep(1)
+    assert json.loads(keeper.warm(code, "--policy", str(policy))["stdout"]) == ["sandbox", "sandbox", 2, True]
+
+
+@pytest.mark.parametrize("name, own", [("uuid.py", True), ("uuid/__init__.py", True), ("uuid.txt", False), ("uuid/notes", False)])
+def test_a_module_of_the_programs_own_goes_before_one_that_was_loaded(keeper, sandbox, place, policy, name, own):
+    (place / "project" / name).parent.mkdir(parents=True)
+    sandbox.make_file(place / "project" / name, "WHO = 'mine'\n")
+    sandbox.make_file(place / "project/main.py", "import uuid\nprint(hasattr(uuid, 'WHO'))\n")
+    flags = ["--policy", str(policy), str(place / "project")]
+    assert keeper.warm(None, *flags)["stdout"] == keeper.run(None, *flags, "--no-warm")["stdout"] == f"{own}\n"
+
+
 def test_a_patched_module_is_patched_for_one_run(keeper, policy):
     for _ in range(2):
         keeper.warm("import json; json.dumps = lambda x: 'patched'", "--policy", str(policy))
