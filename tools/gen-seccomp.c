@@ -291,39 +291,79 @@ static void keep_open_to_view(scmp_filter_ctx ctx)
                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES | CLONE_THREAD, CLONE_THREAD));
 }
 
-/* Options of sockets but for one: labels of flows are kept for a minute after their socket, are
- * counted for all of the host, and can be read by whoever is in the network namespace then. The
- * kernel looks at the lower half of each argument alone, so the upper one must not decide. */
-static void add_socket_options(scmp_filter_ctx ctx)
+/* Numbers of options that are decided on together. */
+struct options {
+        uint64_t level, mask, value;
+};
+enum { IPV4 = 0, IPV6 = 41 };
+#define FROM_EVEN(count, first) 0xffffffff & ~(uint64_t)((count)-1), first
+
+static void decide_options(scmp_filter_ctx ctx, uint32_t action, const struct options *options,
+                           size_t count)
 {
-        enum { IPV6 = 41, FLOW_LABELS = 32 };
-        /* IP, sockets, TCP, UDP, UDP-Lite, TLS, MPTCP: what can be had here beside it. */
-        static const uint64_t levels[] = { 0, 1, 6, 17, 136, 282, 284 };
+        for (size_t i = 0; i < count; i++) {
+                const struct scmp_arg_cmp args[] = {
+                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, options[i].level),
+                        SCMP_A2(SCMP_CMP_MASKED_EQ, options[i].mask, options[i].value),
+                };
+
+                add(ctx, action, "setsockopt", 2, args);
+        }
+}
+#define DECIDE(ctx, action, list)                                                                  \
+        decide_options(ctx, action, list, sizeof(list) / sizeof((list)[0]))
+
+/* To be one of a group that others send to: the kernel tells them of it, and goes on to do so when
+ * the socket is gone, in a network namespace that the next run has. */
+static const struct options groups[] = {
+        { IPV4, FROM_EVEN(1, 35) }, { IPV4, FROM_EVEN(4, 36) }, { IPV4, FROM_EVEN(8, 40) },
+        { IPV4, FROM_EVEN(1, 48) }, { IPV6, FROM_EVEN(2, 20) }, { IPV6, FROM_EVEN(1, 27) },
+        { IPV6, FROM_EVEN(2, 34) }, { IPV6, FROM_EVEN(4, 36) }, { IPV6, FROM_EVEN(8, 40) },
+        { IPV6, FROM_EVEN(1, 48) },
+};
+static const struct options beside_groups[] = {
+        { IPV4, FROM_EVEN(32, 0) }, { IPV4, FROM_EVEN(2, 32) },  { IPV4, FROM_EVEN(1, 34) },
+        { IPV4, FROM_EVEN(1, 49) }, { IPV4, FROM_EVEN(2, 50) },  { IPV6, FROM_EVEN(16, 0) },
+        { IPV6, FROM_EVEN(4, 16) }, { IPV6, FROM_EVEN(2, 22) },  { IPV6, FROM_EVEN(2, 24) },
+        { IPV6, FROM_EVEN(1, 26) }, { IPV6, FROM_EVEN(4, 28) },  { IPV6, FROM_EVEN(1, 33) },
+        { IPV6, FROM_EVEN(1, 49) }, { IPV6, FROM_EVEN(2, 50) },  { IPV6, FROM_EVEN(4, 52) },
+        { IPV6, FROM_EVEN(8, 56) }, { IPV6, FROM_EVEN(64, 64) },
+};
+
+static void refuse_groups(scmp_filter_ctx ctx)
+{
+        DECIDE(ctx, SCMP_ACT_ERRNO(EPERM), groups);
+}
+
+/* Options of sockets but for one, and for groups where those are refused: labels of flows are kept
+ * for a minute after their socket, are counted for all of the host, and can be read by whoever is
+ * in the network namespace then. The kernel looks at the lower half of each argument alone, so the
+ * upper one must not decide. */
+static void add_socket_options(scmp_filter_ctx ctx, bool refuses_groups)
+{
+        /* Sockets, TCP, UDP, UDP-Lite, TLS, MPTCP: what can be had here beside it. */
+        static const uint64_t levels[] = { 1, 6, 17, 136, 282, 284 };
+        static const struct options labels[] = { { IPV6, FROM_EVEN(1, 32) } };
         /* No number without the sixth bit, or with one beside it, is 32. */
-        static const struct {
-                uint64_t mask, value;
-        } others[] = { { 0x20, 0 },    { 0x21, 0x21 }, { 0x22, 0x22 }, { 0x24, 0x24 },
-                       { 0x28, 0x28 }, { 0x30, 0x30 }, { 0x40, 0x40 } };
-        const struct scmp_arg_cmp labels[] = {
-                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
-                SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, FLOW_LABELS),
+        static const struct options beside_labels[] = {
+                { IPV4, 0, 0 },       { IPV6, 0x20, 0 },    { IPV6, 0x21, 0x21 },
+                { IPV6, 0x22, 0x22 }, { IPV6, 0x24, 0x24 }, { IPV6, 0x28, 0x28 },
+                { IPV6, 0x30, 0x30 }, { IPV6, 0x40, 0x40 },
         };
 
         for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
                 add_one(ctx, SCMP_ACT_ALLOW, "setsockopt",
                         SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, levels[i]));
-        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-                const struct scmp_arg_cmp upper[] = {
-                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV6),
-                        SCMP_A2(SCMP_CMP_MASKED_EQ, others[i].mask, others[i].value),
-                };
-
-                add(ctx, SCMP_ACT_ALLOW, "setsockopt", 2, upper);
+        if (refuses_groups) {
+                DECIDE(ctx, SCMP_ACT_ALLOW, beside_groups);
+                refuse_groups(ctx);
+        } else {
+                DECIDE(ctx, SCMP_ACT_ALLOW, beside_labels);
         }
-        add(ctx, SCMP_ACT_ERRNO(EPERM), "setsockopt", 2, labels);
+        DECIDE(ctx, SCMP_ACT_ERRNO(EPERM), labels);
 }
 
-static void add_conditional(scmp_filter_ctx ctx)
+static void add_conditional(scmp_filter_ctx ctx, bool refuses_groups)
 {
         uint64_t all = 0;
 
@@ -365,7 +405,7 @@ static void add_conditional(scmp_filter_ctx ctx)
         add_one(ctx, SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
         add_one(ctx, SCMP_ACT_ERRNO(EPERM), "prlimit64", SCMP_A0(SCMP_CMP_GT, 0));
         add_sockets(ctx);
-        add_socket_options(ctx);
+        add_socket_options(ctx, refuses_groups);
 }
 
 static scmp_filter_ctx new_filter(uint32_t default_action)
@@ -421,7 +461,7 @@ static void keep_affinity(scmp_filter_ctx ctx)
         add(ctx, SCMP_ACT_ERRNO(EPERM), "sched_setaffinity", 0, NULL);
 }
 
-enum { ADDED_PARTS = 2 };
+enum { ADDED_PARTS = 3 };
 
 /* What is added to the main filter where it is needed; all else is allowed by these. */
 static const struct {
@@ -431,8 +471,8 @@ static const struct {
         { "filter_pinned", { keep_affinity } },
         { "filter_forks", { ask_about_forks } },
         { "filter_threads", { ask_about_threads } },
-        { "filter_attempts_forks", { note_attempts, ask_about_forks } },
-        { "filter_attempts_threads", { note_attempts, ask_about_threads } },
+        { "filter_attempts_forks", { note_attempts, refuse_groups, ask_about_forks } },
+        { "filter_attempts_threads", { note_attempts, refuse_groups, ask_about_threads } },
         { "filter_network", { ask_about_addresses } },
         { "filter_network_forks", { ask_about_addresses, ask_about_forks } },
         { "filter_network_threads", { ask_about_addresses, ask_about_threads } },
@@ -457,7 +497,7 @@ static scmp_filter_ctx new_main_filter(bool notes_attempts)
         /* Reading the clock's state is a zero in memory a filter cannot see; both are refused. */
         add(ctx, SCMP_ACT_ERRNO(EPERM), "adjtimex", 0, NULL);
         add(ctx, SCMP_ACT_ERRNO(EPERM), "clock_adjtime", 0, NULL);
-        add_conditional(ctx);
+        add_conditional(ctx, notes_attempts); /* who has no network needs no groups */
         return ctx;
 }
 
