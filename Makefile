@@ -81,9 +81,9 @@ soak-once: test-tools ## some hundred runs each of interpreters that wait for on
 	@tools/soak-warm 400 container javascript
 	@tools/soak-warm 200 container java
 
-bench: all ## the overhead on this machine, beside other sandboxes
+bench: all ## the overhead on this machine, beside other sandboxes, with a chart in build/bench.svg
 	@tools/bootstrap bench || true
-	@build/src/cli/sandbox bench --compare
+	@build/src/cli/sandbox bench --compare --svg build/bench.svg
 
 bench-check: all ## fails where a ratio is more than 30 % worse than in bench/baseline.json
 	@build/src/cli/sandbox bench --check bench/baseline.json

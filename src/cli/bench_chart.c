@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 #include "base/fd.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 
@@ -11,6 +12,7 @@ enum {
         LEFT = 300,  /* the names */
         RIGHT = 110, /* the figures */
         LINE = 24,
+        SMALL_LINE = 13, /* of a command */
         TOP = 44,
 };
 
@@ -91,12 +93,49 @@ static void add_bar(const struct scale *scale, const struct bench_row *row, int 
         strbuf_adds(out, "</text>\n");
 }
 
+/* What another sandbox was told, with the places of this machine as words: HELLO, DIR. */
+static void add_command(const struct bench_row *row, int y, struct strbuf *out)
+{
+        strbuf_addf(out, "<text x=\"8\" y=\"%d\" font-family=\"monospace\" font-size=\"8\">", y);
+        for (const char *const *word = row->kind->command; *word; word++) {
+                bool is_name = false;
+
+                strbuf_adds(out, word == row->kind->command ? "" : " ");
+                if (str_equal(*word, "{tool}")) {
+                        strbuf_adds(out, row->kind->tool);
+                        continue;
+                }
+                for (const char *c = *word; *c; c++) {
+                        char shown[2] = { (char)(is_name ? toupper((unsigned char)*c) : *c), 0 };
+
+                        if (*c == '{' || *c == '}')
+                                is_name = *c == '{';
+                        else
+                                add_text(out, shown);
+                }
+        }
+        strbuf_adds(out, "</text>\n");
+}
+
+/* Below the bars; where they end. */
+static int add_commands(const struct bench_all *all, int y, struct strbuf *out)
+{
+        for (size_t i = 0; i < all->row_count; i++) {
+                const struct bench_row *row = &all->rows[i];
+
+                if (row->measured && row->kind->tool && row->kind->command &&
+                    !str_equal(row->kind->name, row->kind->baseline))
+                        add_command(row, y += SMALL_LINE, out);
+        }
+        return y;
+}
+
 static int draw(const struct bench_all *all, struct strbuf *out)
 {
         struct scale scale = find_scale(all);
         AUTO_STRBUF struct strbuf bars = { 0 };
         const char *group = NULL;
-        int y = TOP;
+        int y = TOP, end;
 
         for (size_t i = 0; i < all->row_count; i++) {
                 const struct bench_row *row = &all->rows[i];
@@ -109,11 +148,12 @@ static int draw(const struct bench_all *all, struct strbuf *out)
                 add_bar(&scale, row, y, &bars);
                 y += LINE;
         }
+        end = add_commands(all, y + 16, &bars) + 16;
         strbuf_addf(out,
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                     "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
                     "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-                    WIDTH, y + 16, WIDTH, y + 16);
+                    WIDTH, end, WIDTH, end);
         add_grid(&scale, y + 16, out);
         strbuf_add(out, bars.data ? bars.data : "", bars.length);
         strbuf_adds(out, "</svg>\n");

@@ -82,6 +82,14 @@ def test_the_chart_is_drawn_and_the_commands_are_named(sandbox, place):
     assert rows["sandbox"]["command"].endswith("/bench-hello") and " run --backend container " in rows["sandbox"]["command"]
 
 
+def test_the_chart_says_what_the_others_were_told_and_no_path_of_this_machine(sandbox, place):
+    (place / "bin").mkdir()
+    sandbox.make_file(place / "bin/nsjail", "#!/bin/sh\nexit 0\n", 0o755)
+    bench(sandbox, "--only", "bare,nsjail", "--svg", str(place / "chart.svg"), env={"PATH": f"{place / 'bin'}:{os.environ['PATH']}"})
+    texts = [node.firstChild.data for node in xml.dom.minidom.parse(str(place / "chart.svg")).getElementsByTagName("text")]
+    assert "nsjail -Mo -Q -R HELLO:/hello -- /hello" in texts and not any(str(place) in text for text in texts), texts
+
+
 JUDGE = """#!/usr/bin/python3
 import http.server, json, sys
 if "--version" in sys.argv:
