@@ -22,6 +22,7 @@
  * Comparisons that allow are exact over 64 bits: a value with stray high bits is refused.
  */
 #include "compact-bpf.h"
+#include "seccomp-sockets.h"
 #include "seccomp-profile.h"
 
 #include <errno.h>
@@ -291,13 +292,6 @@ static void keep_open_to_view(scmp_filter_ctx ctx)
                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES | CLONE_THREAD, CLONE_THREAD));
 }
 
-/* Numbers of options that are decided on together. */
-struct options {
-        uint64_t level, mask, value;
-};
-enum { IPV4 = 0, IPV6 = 41 };
-#define FROM_EVEN(count, first) 0xffffffff & ~(uint64_t)((count)-1), first
-
 static void decide_options(scmp_filter_ctx ctx, uint32_t action, const struct options *options,
                            size_t count)
 {
@@ -313,23 +307,6 @@ static void decide_options(scmp_filter_ctx ctx, uint32_t action, const struct op
 #define DECIDE(ctx, action, list)                                                                  \
         decide_options(ctx, action, list, sizeof(list) / sizeof((list)[0]))
 
-/* To be one of a group that others send to: the kernel tells them of it, and goes on to do so when
- * the socket is gone, in a network namespace that the next run has. */
-static const struct options groups[] = {
-        { IPV4, FROM_EVEN(1, 35) }, { IPV4, FROM_EVEN(4, 36) }, { IPV4, FROM_EVEN(8, 40) },
-        { IPV4, FROM_EVEN(1, 48) }, { IPV6, FROM_EVEN(2, 20) }, { IPV6, FROM_EVEN(1, 27) },
-        { IPV6, FROM_EVEN(2, 34) }, { IPV6, FROM_EVEN(4, 36) }, { IPV6, FROM_EVEN(8, 40) },
-        { IPV6, FROM_EVEN(1, 48) },
-};
-static const struct options beside_groups[] = {
-        { IPV4, FROM_EVEN(32, 0) }, { IPV4, FROM_EVEN(2, 32) },  { IPV4, FROM_EVEN(1, 34) },
-        { IPV4, FROM_EVEN(1, 49) }, { IPV4, FROM_EVEN(2, 50) },  { IPV6, FROM_EVEN(16, 0) },
-        { IPV6, FROM_EVEN(4, 16) }, { IPV6, FROM_EVEN(2, 22) },  { IPV6, FROM_EVEN(2, 24) },
-        { IPV6, FROM_EVEN(1, 26) }, { IPV6, FROM_EVEN(4, 28) },  { IPV6, FROM_EVEN(1, 33) },
-        { IPV6, FROM_EVEN(1, 49) }, { IPV6, FROM_EVEN(2, 50) },  { IPV6, FROM_EVEN(4, 52) },
-        { IPV6, FROM_EVEN(8, 56) }, { IPV6, FROM_EVEN(64, 64) },
-};
-
 static void refuse_groups(scmp_filter_ctx ctx)
 {
         DECIDE(ctx, SCMP_ACT_ERRNO(EPERM), groups);
@@ -343,13 +320,6 @@ static void add_socket_options(scmp_filter_ctx ctx, bool refuses_groups)
 {
         /* Sockets, TCP, UDP, UDP-Lite, TLS, MPTCP: what can be had here beside it. */
         static const uint64_t levels[] = { 1, 6, 17, 136, 282, 284 };
-        static const struct options labels[] = { { IPV6, FROM_EVEN(1, 32) } };
-        /* No number without the sixth bit, or with one beside it, is 32. */
-        static const struct options beside_labels[] = {
-                { IPV4, 0, 0 },       { IPV6, 0x20, 0 },    { IPV6, 0x21, 0x21 },
-                { IPV6, 0x22, 0x22 }, { IPV6, 0x24, 0x24 }, { IPV6, 0x28, 0x28 },
-                { IPV6, 0x30, 0x30 }, { IPV6, 0x40, 0x40 },
-        };
 
         for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
                 add_one(ctx, SCMP_ACT_ALLOW, "setsockopt",
@@ -358,6 +328,8 @@ static void add_socket_options(scmp_filter_ctx ctx, bool refuses_groups)
                 DECIDE(ctx, SCMP_ACT_ALLOW, beside_groups);
                 refuse_groups(ctx);
         } else {
+                add_one(ctx, SCMP_ACT_ALLOW, "setsockopt",
+                        SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPV4));
                 DECIDE(ctx, SCMP_ACT_ALLOW, beside_labels);
         }
         DECIDE(ctx, SCMP_ACT_ERRNO(EPERM), labels);
