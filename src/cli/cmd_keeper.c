@@ -24,7 +24,8 @@
 enum { PASSED_FD = 3, BACKLOG = 64, SLOTS_MAX = 16 };
 
 static const struct option keeper_options[] = {
-        { "idle", 0, "T", false, false, "end by itself after so long without a command (10m)" },
+        { "idle", 0, "T", false, false,
+          "end by itself after so long without a command (10m; 0: never)" },
         { "slots", 0, "N", false, false, "containers at most for each kind of run (4)" },
         { "least", 0, "N", false, false,
           "of them, ready also where none was asked for lately (0)" },
@@ -56,24 +57,37 @@ static bool is_handed_over(void)
         return pid && count && strtol(pid, NULL, 10) == (long)getpid() && strcmp(count, "1") == 0;
 }
 
-static int make_folder(const char *path, struct error *err)
+/* A folder that somebody names is made, those above it are not: a slip of the pen would go
+ * unnoticed. */
+static int make_folder(const char *path, bool is_named, struct error *err)
 {
         AUTO_FREE char *folder = mem_strdup(path);
         char *slash = folder ? strrchr(folder, '/') : NULL;
         AUTO_CLOSE int fd = -1;
+        int r;
 
         if (!folder)
                 return error_set_nomem(err);
-        if (!slash || slash == folder)
-                return error_set(err, SBX_EINVAL, "the socket '%s' needs a folder of its own",
-                                 path);
+        if (!slash || slash == folder) {
+                r = error_set(err, SBX_EINVAL, "the socket '%s' needs a folder of its own", path);
+                error_hint(err, "name one: './keeper/keeper.sock'");
+                return r;
+        }
         *slash = '\0';
-        folder_make(folder);
+        if (!is_named) {
+                folder_make(folder);
+        } else if (mkdir(folder, 0700) < 0 && errno != EEXIST) {
+                r = error_set_errno(err, "make '%s'", folder);
+                error_hint(err, "make the folder above it, or name another one with --socket");
+                return r;
+        }
         fd = folder_open(folder);
-        if (fd < 0)
-                return error_set(err, SBX_EINVAL,
-                                 "the folder '%s' must be yours, and nobody else's to write",
-                                 folder);
+        if (fd < 0) {
+                r = error_set(err, SBX_EINVAL,
+                              "the folder '%s' must be yours, and nobody else's to write", folder);
+                error_hint(err, "chmod go-w '%s', or name another one with --socket", folder);
+                return r;
+        }
         return 0;
 }
 
@@ -83,6 +97,14 @@ static bool is_named(int fd)
         struct stat info;
 
         return fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
+static int refuse_second(const struct keeper *keeper, struct error *err)
+{
+        int r = error_set(err, SBX_EINVAL, "a keeper listens on '%s' already", keeper->path);
+
+        error_hint(err, "commands use that one; another needs a socket of its own: --socket");
+        return r;
 }
 
 /* One keeper at a time; a socket that a killed one left is in nobody's way. */
@@ -101,8 +123,7 @@ static int take_place(struct keeper *keeper, struct error *err)
                 if (keeper->lock_fd < 0)
                         return error_set_errno(err, "open '%s'", keeper->lock_path);
                 if (flock(keeper->lock_fd, LOCK_EX | LOCK_NB) < 0)
-                        return error_set(err, SBX_EINVAL, "a keeper listens on '%s' already",
-                                         keeper->path);
+                        return refuse_second(keeper, err);
         } while (!is_named(keeper->lock_fd));
         keeper->has_place = true;
         if (unlink(keeper->path) < 0 && errno != ENOENT)
@@ -116,8 +137,6 @@ static int listen_at(struct keeper *keeper, struct error *err)
         mode_t before;
         int r;
 
-        if (strlen(keeper->path) >= sizeof(address.sun_path))
-                return error_set(err, SBX_EINVAL, "the path of the socket is too long");
         memcpy(address.sun_path, keeper->path, strlen(keeper->path) + 1);
         keeper->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
         if (keeper->listen_fd < 0)
@@ -143,10 +162,16 @@ static int open_socket(const struct options *options, struct keeper *keeper, str
         keeper->path = path ? mem_strdup(path) : setup_keeper_path();
         if (!keeper->path) {
                 r = error_set(err, SBX_EINVAL, "there is no place for the socket");
-                error_hint(err, "set XDG_RUNTIME_DIR, or name one with --socket");
+                error_hint(err, "set HOME or XDG_RUNTIME_DIR; or SANDBOX_KEEPER, for commands too");
                 return r;
         }
-        r = make_folder(keeper->path, err);
+        if (strlen(keeper->path) >= sizeof((struct sockaddr_un){ 0 }.sun_path)) {
+                r = error_set(err, SBX_EINVAL, "the path of the socket is too long");
+                error_hint(err, "name one of less than %zu bytes with --socket",
+                           sizeof((struct sockaddr_un){ 0 }.sun_path));
+                return r;
+        }
+        r = make_folder(keeper->path, path != NULL, err);
         if (r == 0)
                 r = take_place(keeper, err);
         return r < 0 ? r : listen_at(keeper, err);
@@ -211,8 +236,11 @@ static int read_numbers(const struct options *options, sbx_engine_options *wante
 static void say_where(const char *path)
 {
         AUTO_STRBUF struct strbuf line = { 0 };
+        AUTO_FREE char *usual = setup_keeper_path();
 
         strbuf_addf(&line, "the keeper listens on '%s'", path);
+        if (!usual || strcmp(path, usual) != 0)
+                strbuf_addf(&line, "; commands find it with SANDBOX_KEEPER='%s'", path);
         if (!line.failed)
                 report_line(line.data, NULL);
 }

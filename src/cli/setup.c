@@ -9,6 +9,7 @@
 char *setup_keeper_path(void)
 {
         const char *chosen = getenv("SANDBOX_KEEPER"), *runtime = getenv("XDG_RUNTIME_DIR");
+        const char *home = getenv("HOME");
         AUTO_STRBUF struct strbuf path = { 0 };
 
         if (chosen && strcmp(chosen, "off") == 0)
@@ -17,9 +18,12 @@ char *setup_keeper_path(void)
                 return mem_strdup(chosen);
         if (geteuid() == 0)
                 return mem_strdup("/run/sandbox/keeper.sock");
-        if (!runtime || runtime[0] != '/')
+        if (runtime && runtime[0] == '/')
+                strbuf_addf(&path, "%s/sandbox/keeper.sock", runtime);
+        else if (home && home[0] == '/' && home[1]) /* as after `su -`, in a container, by cron */
+                strbuf_addf(&path, "%s/.local/state/sandbox/keeper/keeper.sock", home);
+        else
                 return NULL;
-        strbuf_addf(&path, "%s/sandbox/keeper.sock", runtime);
         return strbuf_take(&path);
 }
 

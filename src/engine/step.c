@@ -175,11 +175,15 @@ static int explain(const struct passage *passage, const struct run *run,
                                        err);
         if (outcome->outcome == OUTCOME_REFUSED)
                 return error_set(err, SBX_ESYSTEM, "the helper ended before the program started");
-        if (outcome->outcome == OUTCOME_INTERNAL_ERROR)
-                return error_set(err, SBX_ESYSTEM, "%s",
-                                 outcome->broken_why ? outcome->broken_why
-                                                     : "the sandbox was ended from outside");
-        return 0;
+        if (outcome->outcome != OUTCOME_INTERNAL_ERROR)
+                return 0;
+        r = error_set(err, SBX_ESYSTEM, "%s",
+                      outcome->broken_why ? outcome->broken_why
+                                          : "the sandbox was ended from outside");
+        if (!str_equal(passage->result->warm, "none"))
+                error_hint(err, "what it was lent has ended, as it does with its keeper; the next "
+                                "run starts without: run it again");
+        return r;
 }
 
 static unsigned next_number(struct engine *engine, bool *ret_sweep)

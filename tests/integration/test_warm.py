@@ -508,7 +508,7 @@ def test_an_idle_keeper_ends_by_itself(sandbox, place, no_leftovers):
 
 def test_two_keepers_do_not_share_a_socket(own_keeper, sandbox):
     outcome = sandbox.call("keeper", env=own_keeper.env)
-    assert outcome.exit_code == 125 and "a keeper listens on" in outcome.error
+    assert outcome.exit_code == 125 and "a keeper listens on" in outcome.error and "--socket" in outcome.error
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n", "and its socket is still there"
 
 

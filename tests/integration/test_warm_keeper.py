@@ -195,6 +195,41 @@ def test_a_socket_that_a_service_manager_hands_over_is_served(sandbox, place, no
                 process.terminate()
 
 
+def test_without_a_folder_for_sockets_keeper_and_commands_meet_at_home(sandbox, place, no_leftovers):
+    """As after `su -`, by cron, or in a container."""
+    if sandbox.is_root:
+        pytest.skip("that of root is always in the same place")
+    env = {"HOME": str(place), "XDG_RUNTIME_DIR": "", "SANDBOX_KEEPER": ""}
+    with sandbox.start("keeper", env=env) as process:
+        try:
+            assert process.stderr.readline().decode() == f"sandbox: the keeper listens on '{place}/.local/state/sandbox/keeper/keeper.sock'\n"
+            leftovers.wait_until(lambda: sandbox.run_json("-l", "shell", "-c", "echo 1", env=env)["metrics"]["warm"] == "fork", 60, "a warm run")
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def test_who_listens_elsewhere_says_how_it_is_found(sandbox, place, no_leftovers):
+    path = place / "elsewhere/keeper.sock"
+    with sandbox.start("keeper", "--socket", str(path), env={"SANDBOX_KEEPER": ""}) as process:
+        try:
+            assert process.stderr.readline().decode().endswith(f"listens on '{path}'; commands find it with SANDBOX_KEEPER='{path}'\n")
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@pytest.mark.parametrize("path, hint", [("{place}/" + "x" * 120 + "/k.sock", "less than 108 bytes"), ("k.sock", "'./keeper/keeper.sock'"),
+                                        ("{place}/open/k.sock", "chmod go-w '{place}/open'"), ("{place}/no/such/k.sock", "make the folder above it")])
+def test_a_place_that_will_not_do_is_refused_with_the_remedy_and_left_as_it_is(sandbox, place, path, hint):
+    (place / "open").mkdir()
+    (place / "open").chmod(0o777)
+    sandbox.own(place / "open")
+    outcome = sandbox.call("keeper", "--socket", path.format(place=place))
+    assert outcome.exit_code == 125 and hint.format(place=place) in outcome.error, outcome
+    assert [p.name for p in place.iterdir()] == ["open"] and not list((place / "open").iterdir())
+
+
 @pytest.mark.parametrize("flags", [["--least", "5"], ["--least", "-1"], ["--least", "x"], ["--slots", "2", "--least", "3"]])
 def test_numbers_that_do_not_fit_are_refused(sandbox, place, flags):
     outcome = sandbox.call("keeper", "--socket", str(place / "k/keeper.sock"), *flags)
