@@ -151,6 +151,18 @@ def test_first_starts_at_the_same_time_build_once(checkout):
 
 
 @pytest.mark.skipif(not shutil.which("meson"), reason="meson is not installed")
+def test_what_was_built_elsewhere_is_built_anew(checkout):
+    """A build knows where its sources are: one that was copied along would build there."""
+    assert launch(checkout / "sandbox-run", "x")[0] == 7
+    copy = checkout.parent / "a copy"
+    shutil.copytree(checkout, copy, symlinks=True)
+    checkout.rename(checkout.parent / "gone")
+    (copy / "src/cli/main.c").write_text(TELLS_ARGUMENTS.replace("return 7", "return 8"))
+    move_head(copy)
+    assert launch(copy / "sandbox-run", "x") == (8, [str(copy / "build/src/cli/sandbox-run"), "x"], "")
+
+
+@pytest.mark.skipif(not shutil.which("meson"), reason="meson is not installed")
 def test_compiler_error_is_one_line_and_a_hint(checkout):
     (checkout / "src/cli/main.c").write_text("int main(void) { return x; }\n")
     code, seen, errors = launch(checkout / "sandbox-run")
