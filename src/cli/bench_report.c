@@ -76,6 +76,8 @@ static const struct shown *unit_of(const struct bench_all *all, const char *name
 
 static void add_bars_text(const struct bench_all *all, struct strbuf *out)
 {
+        unsigned others = 0;
+
         strbuf_adds(out, "\n");
         for (size_t i = 0; i < bench_bar_count; i++) {
                 const struct bench_bar *bar = &bench_bars[i];
@@ -83,7 +85,12 @@ static void add_bars_text(const struct bench_all *all, struct strbuf *out)
                 double value;
 
                 if (!bench_bar_value(all, bar, &value)) {
-                        strbuf_addf(out, "not measured  %s\n", bar->what);
+                        bool failed = bench_reason(all, bar->value) ||
+                                      (bar->over && bench_reason(all, bar->over));
+
+                        others += !failed;
+                        if (failed)
+                                strbuf_addf(out, "not measured  %s\n", bar->what);
                         continue;
                 }
                 strbuf_addf(out, "%-14s%s ", bench_bar_is_met(bar, value) ? "met" : "not met",
@@ -93,6 +100,8 @@ static void add_bars_text(const struct bench_all *all, struct strbuf *out)
                 else
                         strbuf_addf(out, "(%.2f %s)\n", value / shown->divisor, shown->word);
         }
+        if (others > 0)
+                strbuf_addf(out, "(%u others were not to be measured)\n", others);
 }
 
 /* Those of other sandboxes: what they are and exactly how they were called. */
