@@ -8,6 +8,7 @@
 #include "base/fd.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glob.h>
 #include <jansson.h>
 #include <netinet/in.h>
@@ -86,11 +87,13 @@ int bench_prepare_judge(struct bench *bench, const char *tool, struct error *err
         return r < 0 ? r : error_set(err, SBX_ESYSTEM, "go-judge does not listen");
 }
 
-/* The control groups of its own, which it leaves when it ends; the name is nobody else's. */
-static void remove_groups(const struct bench *bench)
+/* The control groups of its own, which it leaves when it ends; the name is nobody else's. Whether
+ * one is still there: its helpers end a moment later than itself. */
+static bool remove_groups(const struct bench *bench)
 {
         static const char *const forms[] = { "/sys/fs/cgroup/%s/*", "/sys/fs/cgroup/*/%s/*",
                                              "/sys/fs/cgroup/%s", "/sys/fs/cgroup/*/%s" };
+        bool is_left = false;
 
         for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
                 char pattern[sizeof(bench->judge_group) + 32];
@@ -98,14 +101,17 @@ static void remove_groups(const struct bench *bench)
 
                 (void)snprintf(pattern, sizeof(pattern), forms[i], bench->judge_group);
                 if (glob(pattern, 0, NULL, &found) == 0)
-                        for (size_t j = 0; j < found.gl_pathc; j++)
-                                (void)rmdir(found.gl_pathv[j]); /* files of a group go with it */
+                        for (size_t j = 0; j < found.gl_pathc; j++) /* files go with a group */
+                                is_left |= rmdir(found.gl_pathv[j]) < 0 && errno == EBUSY;
                 globfree(&found);
         }
+        return is_left;
 }
 
 void bench_finish_judge(struct bench *bench, const char *tool)
 {
+        const struct timespec moment = { .tv_nsec = PAUSE_NS };
+
         (void)tool;
         if (bench->judge <= 0)
                 return;
@@ -113,7 +119,8 @@ void bench_finish_judge(struct bench *bench, const char *tool)
         (void)alarm(BENCH_CHILD_SECONDS);
         (void)bench_wait(bench->judge, "go-judge", NULL); /* it is gone in either case */
         bench->judge = 0;
-        remove_groups(bench);
+        for (int i = 0; i < TRIES && remove_groups(bench); i++)
+                (void)nanosleep(&moment, NULL);
 }
 
 /* The limits are those of our own runs. The static program is copied in; Python is among what it
