@@ -61,7 +61,7 @@ def test_randomness_differs_between_runs(keeper, policy, name):
 
 def test_modules_tell_nothing_of_where_they_were_loaded(keeper, sandbox, place):
     """The name of the host, the number of a process there, since when they have waited."""
-    policy = sandbox.make_file(place / "modules.yaml", "preload: [logging, platform, socket, threading]\n")
+    policy = sandbox.make_file(place / "modules.yaml", "preload: [logging, platform, socket, threading, numpy, pandas, matplotlib]\n")
     code = ("import json, logging, platform, socket, threading\n"
             "print(json.dumps([platform.node(), socket.gethostname(), threading.main_thread().native_id,\n"
             "                  logging.makeLogRecord({}).relativeCreated < 1000]))")
