@@ -478,7 +478,7 @@ def test_a_killed_keeper_takes_its_runs_along_and_the_next_call_works(sandbox, p
     keeper.process.kill()
     keeper.stop()
     out, err = running.communicate(timeout=45)
-    assert running.returncode == 125 and b"ended from outside" in err, (running.returncode, err)
+    assert running.returncode == 125 and b"ended from outside" in err and b"run it again" in err, (running.returncode, err)
     assert keeper.run("print(6 * 7)")["stdout"] == "42\n"
 
 
