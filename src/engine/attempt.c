@@ -137,6 +137,22 @@ static void end_open(struct passage *passage, struct attempt *attempt)
         attempt->is_open = false;
 }
 
+/* What waited for one run is ended with it, and what is a keeper's is for the keeper to look at. */
+static bool can_settle(const struct attempt *attempt)
+{
+        const struct lodging *lodging = &attempt->lodging;
+
+        return attempt->is_open && lodging->nest && lodging->connection < 0 && !lodging->is_once;
+}
+
+void attempt_settle(struct passage *passage, struct attempt *attempt)
+{
+        if (can_settle(attempt) &&
+            nests_settle(passage->engine->nests, &attempt->lodging, &attempt->run))
+                attempt->is_open = false;
+        attempt_end(passage, attempt);
+}
+
 void attempt_end(struct passage *passage, struct attempt *attempt)
 {
         if (attempt->is_open)

@@ -18,6 +18,9 @@ bool attempt_in_nest(struct passage *passage, struct attempt *attempt, struct pl
                      struct error *err);
 /* Its sandbox may be taken down; nothing of it is looked at any more. */
 void attempt_let_go(struct attempt *attempt);
+/* No process of the program's is left. Has the rest taken down by others where they can, and waits
+ * for it where not. */
+void attempt_settle(struct passage *passage, struct attempt *attempt);
 /* Waits until everything of it is gone. */
 void attempt_end(struct passage *passage, struct attempt *attempt);
 

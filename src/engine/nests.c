@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { IDLE_MS_DEFAULT = 600000 };
+enum { IDLE_MS_DEFAULT = 600000, SETTLE_WAIT_NS = 100000000 };
 #define MEMORY_DEFAULT (UINT64_C(1) << 30)
 
 void nests_tell(const struct nests *nests, const char *kind, const char *text)
@@ -179,6 +179,25 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
         return true;
 }
 
+/* Most runs find a nest. Where the last one has only just been left, it is there in a moment, and
+ * the run would take longer without it. */
+static struct stock *wait_for_settling(struct nests *nests, struct stock *stock,
+                                       const struct nest_kind *kind)
+{
+        struct timespec until;
+
+        if (stock->idle_count > 0 || stock->settling == 0)
+                return stock;
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += SETTLE_WAIT_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (stock->idle_count == 0 && stock->settling > 0 &&
+               pthread_cond_timedwait(&nests->built, &nests->lock, &until) == 0)
+                ;
+        return find_stock(nests, kind); /* it may have given way to another kind meanwhile */
+}
+
 bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret_lodging)
 {
         struct stock *stock;
@@ -193,7 +212,8 @@ bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret
                 while (nests->waits && nests->has_builder &&
                        (stock->missing > 0 || stock->wants_park || stock->is_building))
                         (void)pthread_cond_wait(&nests->built, &nests->lock);
-                taken = take(nests, stock, ret_lodging);
+                stock = wait_for_settling(nests, stock, kind);
+                taken = stock && take(nests, stock, ret_lodging);
         }
         if (!taken)
                 nests->stats.missed++;
@@ -222,6 +242,7 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 nest_prepare(nest); /* before anybody else has it */
         (void)pthread_mutex_lock(&nests->lock);
         stock->lent--;
+        stock->settling -= lodging->is_settling;
         if (lodging->park)
                 give_park(nests, stock, lodging);
         if (stock->kind.is_once) {
@@ -239,6 +260,7 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 order_missing(nests, stock);
                 (void)pthread_cond_signal(&nests->changed); /* its interpreter may have died */
         }
+        (void)pthread_cond_broadcast(&nests->built); /* who waits for it looks again */
         (void)pthread_mutex_unlock(&nests->lock);
         if (!nest)
                 return;
@@ -258,7 +280,7 @@ struct engine_stats engine_stats(struct engine *engine)
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 stats.ready += nests->stocks[i].idle_count;
                 stats.making += nests->stocks[i].missing + nests->stocks[i].wants_park +
-                                nests->stocks[i].is_building;
+                                nests->stocks[i].is_building + nests->stocks[i].settling;
                 stats.parked += nests->stocks[i].park != NULL;
                 if (nest_kind_has_guest(&nests->stocks[i].kind))
                         stats.parked += nests->stocks[i].idle_count;
@@ -292,8 +314,9 @@ struct nests *nests_new(struct engine *engine, const struct engine_options *opti
         (void)pthread_condattr_init(&attributes);
         (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
         (void)pthread_cond_init(&nests->changed, &attributes);
+        (void)pthread_cond_init(&nests->built, &attributes);
         (void)pthread_condattr_destroy(&attributes);
-        (void)pthread_cond_init(&nests->built, NULL);
+        nests->settler_epoll = nests->settler_end = -1;
         return nests;
 }
 
@@ -301,6 +324,7 @@ void nests_free(struct nests *nests)
 {
         if (!nests)
                 return;
+        nests_settle_all(nests);
         (void)pthread_mutex_lock(&nests->lock);
         nests->ending = true;
         (void)pthread_cond_signal(&nests->changed);

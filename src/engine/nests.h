@@ -65,6 +65,7 @@ struct lodging {
         int connection;          /* owned: to the keeper it was borrowed from, or -1 */
         bool is_once;            /* its guest waits in the nest already */
         bool is_unanswered;      /* its keeper stood, and no guest came from the interpreter */
+        bool is_settling;        /* its run is over, and somebody else gives it back */
 };
 
 /* "container", or "interpreter" where the guest comes from one. */
@@ -78,5 +79,8 @@ void nests_tell(const struct nests *nests, const char *kind, const char *text);
 bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret_lodging);
 /* Gives it back after a run in it was finished; a nest that is not `clean` is ended. */
 void nests_give(struct nests *nests, const struct lodging *lodging, bool clean);
+/* The same for a run that is over and was let go: somebody else waits until all of it is gone, and
+ * gives the nest back. Takes both; false where it does not. */
+bool nests_settle(struct nests *nests, struct lodging *lodging, struct run *run);
 
 #endif

@@ -29,6 +29,7 @@ struct stock {
         struct nest *idle[PER_KIND_MAX]; /* owned */
         unsigned idle_count;
         unsigned lent;     /* nests that runs have */
+        unsigned settling; /* of those: the run is over, and the nest is looked after */
         unsigned missing;  /* nests that are to be built */
         struct park *park; /* owned, or NULL */
         unsigned park_users;
@@ -67,7 +68,21 @@ struct nests {
         unsigned doomed_count;
         bool is_ending; /* one of them, without the lock */
         struct engine_stats stats;
+        struct settling *settling; /* runs that are over; nests_settle.c */
+        pthread_t settler;
+        bool has_settler;
+        int settler_epoll, settler_end; /* what it polls, and what tells it to end; or -1 */
 };
+
+static inline struct stock *nests_stock_of(const struct lodging *lodging)
+{
+        return lodging->place;
+}
+
+/* nests_settle.c. With the lock: nests whose word never comes are not waited for. */
+void nests_give_up_unsettled(struct nests *nests);
+/* Without it: ends the settler; what it had is put back. */
+void nests_settle_all(struct nests *nests);
 
 /* nests.c */
 bool attempts_may_go_on(const struct attempts *attempts);

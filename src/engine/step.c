@@ -346,7 +346,7 @@ void step_end(struct passage *passage)
 {
         if (!passage->ending)
                 return;
-        attempt_end(passage, passage->ending);
+        attempt_settle(passage, passage->ending);
         mem_free(TAKE(passage->ending));
 }
 
