@@ -325,8 +325,9 @@ SBX_API int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_erro
 
 /* ---- running ---- */
 
-/* Blocks until the program has ended and everything of it is gone. A refusal is a result with
- * status "refused"; NULL means that the request itself was wrong. */
+/* Blocks until the program has ended and everything of it is gone; of a warm run every process and
+ * file of the program's is, and the engine takes its namespaces down meanwhile. A refusal is a
+ * result with status "refused"; NULL means that the request itself was wrong. */
 SBX_API sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err);
 /* The same on a thread of its own. `req` must outlive the execution. */
 SBX_API sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err);

@@ -260,12 +260,16 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 order_missing(nests, stock);
                 (void)pthread_cond_signal(&nests->changed); /* its interpreter may have died */
         }
+        nests->dropping += nest != NULL;
         (void)pthread_cond_broadcast(&nests->built); /* who waits for it looks again */
         (void)pthread_mutex_unlock(&nests->lock);
         if (!nest)
                 return;
         nest_drop(nest);
         nests_tell(nests, "slot.ended", nests_container_slot);
+        (void)pthread_mutex_lock(&nests->lock);
+        nests->dropping--;
+        (void)pthread_mutex_unlock(&nests->lock);
 }
 
 struct engine_stats engine_stats(struct engine *engine)
@@ -285,7 +289,7 @@ struct engine_stats engine_stats(struct engine *engine)
                 if (nest_kind_has_guest(&nests->stocks[i].kind))
                         stats.parked += nests->stocks[i].idle_count;
         }
-        stats.making += nests->doomed_count + nests->is_ending;
+        stats.making += nests->doomed_count + nests->is_ending + nests->dropping;
         stats.memory = nests_memory(nests, true);
         (void)pthread_mutex_unlock(&nests->lock);
         return stats;

@@ -66,7 +66,8 @@ struct nests {
                 const char *event;
         } doomed[DOOMED_MAX];
         unsigned doomed_count;
-        bool is_ending; /* one of them, without the lock */
+        bool is_ending;    /* one of them, without the lock */
+        unsigned dropping; /* nests that whoever gave them back ends, without the lock */
         struct engine_stats stats;
         struct settling *settling; /* runs that are over; nests_settle.c */
         pthread_t settler;

@@ -306,10 +306,10 @@ static size_t rewrite(const struct pruning *pruning, const char *data, size_t le
 
         while ((step = journal_next(data, length, &at, &line)) != JOURNAL_END &&
                step != JOURNAL_TORN) {
-                bool goes = step == JOURNAL_LINE && !line.pruned && line.hash_is_true &&
-                            pruning->count > 0 &&
+                bool goes = step == JOURNAL_LINE && !line.pruned && pruning->count > 0 &&
                             bsearch(&line.seq, pruning->victims, pruning->count,
-                                    sizeof(struct victim), by_seq);
+                                    sizeof(struct victim), by_seq) &&
+                            journal_hash_is_true(&line);
 
                 found += goes;
                 if (goes || (step == JOURNAL_LINE && line.pruned)) {

@@ -37,12 +37,11 @@ enum {
 /* One line, taken apart; points into it. */
 struct journal_line {
         const char *text;
-        size_t length;     /* without the newline */
-        uint64_t seq;      /* of the record; of the first one where several were pruned */
-        uint64_t pruned;   /* how many this line stands for; 0: it is a record */
-        const char *prev;  /* 64 digits, not terminated */
-        const char *hash;  /* 64 digits, not terminated */
-        bool hash_is_true; /* it is the hash of the line; always so for pruned ones */
+        size_t length;    /* without the newline */
+        uint64_t seq;     /* of the record; of the first one where several were pruned */
+        uint64_t pruned;  /* how many this line stands for; 0: it is a record */
+        const char *prev; /* 64 digits, not terminated */
+        const char *hash; /* 64 digits, not terminated */
 };
 
 enum journal_step {
@@ -52,8 +51,11 @@ enum journal_step {
         JOURNAL_MALFORMED, /* a whole line that is none of ours; the next call goes on after it */
 };
 
-/* Whether the bytes (without newline) are a line of ours; says nothing of its neighbours. */
+/* Whether the bytes (without newline) are a line of ours; says nothing of its neighbours, nor
+ * whether its hash is true. */
 bool journal_parse(const char *text, size_t length, struct journal_line *ret_line);
+/* Whether its hash is that of its bytes; of a pruned one nobody can say otherwise. */
+bool journal_hash_is_true(const struct journal_line *line);
 /* The line at `*offset`, which is moved behind it. */
 enum journal_step journal_next(const char *data, size_t length, size_t *offset,
                                struct journal_line *ret_line);

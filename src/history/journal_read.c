@@ -48,17 +48,6 @@ static bool starts_with(const char *at, const char *end, const char *word)
         return (size_t)(end - at) >= length && memcmp(at, word, length) == 0;
 }
 
-static bool hash_is_true(const char *text, size_t length, const char *expected)
-{
-        char found[HASH_TEXT_MAX];
-        struct hash hash;
-
-        hash_init(&hash);
-        hash_update(&hash, text, length);
-        hash_final(&hash, found);
-        return memcmp(found, expected, HASH_DIGITS) == 0;
-}
-
 bool journal_parse(const char *text, size_t length, struct journal_line *ret_line)
 {
         struct journal_line line = { .text = text, .length = length };
@@ -83,12 +72,22 @@ bool journal_parse(const char *text, size_t length, struct journal_line *ret_lin
                 at = read_number(at + sizeof(PRUNED), tail, &line.pruned);
                 if (at != tail || line.pruned == 0)
                         return false;
-                line.hash_is_true = true;
-        } else {
-                line.hash_is_true = hash_is_true(text, (size_t)(tail - text), line.hash);
         }
         *ret_line = line;
         return true;
+}
+
+bool journal_hash_is_true(const struct journal_line *line)
+{
+        char found[HASH_TEXT_MAX];
+        struct hash hash;
+
+        if (line->pruned)
+                return true;
+        hash_init(&hash);
+        hash_update(&hash, line->text, line->length - TAIL_LENGTH);
+        hash_final(&hash, found);
+        return memcmp(found, line->hash, HASH_DIGITS) == 0;
 }
 
 enum journal_step journal_next(const char *data, size_t length, size_t *offset,
@@ -110,7 +109,7 @@ const char *journal_follow(struct journal_walk *walk, const struct journal_line 
 {
         if (walk->seq == 0 && !walk->hash[0])
                 memset(walk->hash, '0', HASH_DIGITS); /* what the first one follows */
-        if (!line->hash_is_true)
+        if (!journal_hash_is_true(line))
                 return "its hash is not that of its bytes";
         if (line->seq != walk->seq + 1)
                 return "its number does not follow the one before";

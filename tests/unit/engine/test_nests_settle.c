@@ -1,0 +1,203 @@
+/* Nests of runs that are over: they come back by themselves, a run waits a moment for one, and one
+ * that does not come back costs nobody anything. */
+#include "engine_helpers.h"
+#include "api/api.h"
+#include "base/clock.h"
+#include "engine/nests_stock.h"
+
+enum { WAIT_SECONDS = 40, LOOK_US = 10000, RUNS = 40, CLIENTS = 4 };
+
+static sbx_engine *warm_engine(unsigned slots, bool waits)
+{
+        const sbx_engine_options options = { .size = sizeof(options),
+                                             .warm_slots = slots,
+                                             .warm_waits = waits };
+        sbx_error *err = NULL;
+        sbx_engine *engine = sbx_engine_new(&options, &err);
+
+        if (!engine)
+                fail_msg("%s", sbx_error_message(err));
+        return engine;
+}
+
+static sbx_stats stats_of(sbx_engine *engine)
+{
+        sbx_stats stats = { .size = sizeof(stats) };
+
+        assert_int_equal(sbx_engine_stats(engine, &stats, NULL), 0);
+        return stats;
+}
+
+static void wait_until_settled(sbx_engine *engine)
+{
+        for (int i = 0; stats_of(engine).making > 0; i++) {
+                assert_true(i < WAIT_SECONDS * 1000000 / LOOK_US);
+                (void)usleep(LOOK_US);
+        }
+}
+
+static void run_shell(sbx_engine *engine, const char *code)
+{
+        sbx_request *req = new_request("shell", code);
+        sbx_result *result = run(engine, req);
+
+        has_status(result, "ok");
+        sbx_result_free(result);
+        sbx_request_free(req);
+}
+
+static void end(sbx_engine *engine)
+{
+        sbx_engine_free(engine);
+        has_no_children();
+}
+
+/* Those of version 2 are for one run each, since their group cannot count from zero again. */
+static bool are_used_again(const sbx_engine *engine)
+{
+        return engine->engine.site.version != CGROUP_V2;
+}
+
+static void the_only_one_is_waited_for(void **state)
+{
+        sbx_engine *engine = warm_engine(1, true);
+
+        run_shell(engine, "echo 1"); /* waits until it is built */
+        wait_until_settled(engine);
+        engine->engine.nests->waits =
+                false; /* for those that are being built; nobody reads it now */
+        for (int i = 0; i < RUNS; i++)
+                run_shell(engine, "echo 1");
+        wait_until_settled(engine);
+        if (are_used_again(engine)) {
+                assert_int_equal(stats_of(engine).missed, 0);
+                assert_int_equal(stats_of(engine).ended, 0);
+                assert_int_equal(stats_of(engine).ready, 1);
+        }
+        assert_int_equal(stats_of(engine).hatched + stats_of(engine).missed, RUNS + 1);
+        end(engine);
+}
+
+static void *run_many(void *engine)
+{
+        for (int i = 0; i < RUNS; i++)
+                run_shell(engine, "echo 1");
+        return NULL;
+}
+
+static void many_clients_share_few(void **state)
+{
+        sbx_engine *engine = warm_engine(2, false);
+        pthread_t clients[CLIENTS];
+
+        for (int i = 0; i < CLIENTS; i++)
+                assert_int_equal(pthread_create(&clients[i], NULL, run_many, engine), 0);
+        for (int i = 0; i < CLIENTS; i++)
+                assert_int_equal(pthread_join(clients[i], NULL), 0);
+        wait_until_settled(engine);
+        assert_int_equal(stats_of(engine).hatched + stats_of(engine).missed, CLIENTS * RUNS);
+        assert_true(stats_of(engine).ready <= 2);
+        assert_int_equal(engine->engine.nests->stocks[0].lent, 0);
+        assert_int_equal(engine->engine.nests->stocks[0].settling, 0);
+        assert_null(engine->engine.nests->settling);
+        end(engine);
+}
+
+/* What is under way when the engine ends is taken down with it. */
+static void an_engine_ends_with_what_settles(void **state)
+{
+        int before = 0;
+
+        for (int i = 0; i < 8; i++) {
+                sbx_engine *engine = warm_engine(2, true);
+
+                run_shell(engine, "echo 1");
+                end(engine);
+                if (i == 0)
+                        before = count_descriptors();
+        }
+        assert_int_equal(count_descriptors(), before);
+}
+
+/* The first process of the container, and its parent, who would end it. */
+struct stopped {
+        pid_t nest, warden;
+};
+
+static struct stopped nest_of(const sbx_engine *engine)
+{
+        struct nests *nests = engine->engine.nests;
+        struct stopped pids;
+
+        (void)pthread_mutex_lock(&nests->lock);
+        assert_int_equal(nests->stock_count, 1);
+        assert_int_equal(nests->stocks[0].idle_count, 1);
+        pids = (struct stopped){ nests->stocks[0].idle[0]->run.keeper_pid,
+                                 nests->stocks[0].idle[0]->run.helper_pid };
+        (void)pthread_mutex_unlock(&nests->lock);
+        assert_true(pids.nest > 1 && pids.warden > 1);
+        return pids;
+}
+
+static void *stop_soon(void *argument)
+{
+        const struct stopped *pids = argument;
+
+        (void)usleep(300000);
+        (void)kill(pids->warden, SIGSTOP);
+        (void)kill(pids->nest, SIGSTOP);
+        return NULL;
+}
+
+static bool still_settles(const sbx_engine *engine)
+{
+        struct nests *nests = engine->engine.nests;
+        bool settles;
+
+        (void)pthread_mutex_lock(&nests->lock);
+        settles = nests->settling != NULL;
+        (void)pthread_mutex_unlock(&nests->lock);
+        return settles;
+}
+
+/* A nest that is stopped in the middle of a run never says that the run is gone. */
+static void one_that_says_nothing_is_given_up(void **state)
+{
+        sbx_engine *engine = warm_engine(1, true);
+        struct stopped pids;
+        pthread_t stopper;
+        uint64_t before;
+
+        run_shell(engine, "echo 1");
+        wait_until_settled(engine);
+        pids = nest_of(engine);
+        assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &pids), 0);
+        run_shell(engine, "sleep 1");
+        assert_int_equal(pthread_join(stopper, NULL), 0);
+        assert_true(still_settles(engine));
+        before = stats_of(engine).missed;
+        run_shell(engine, "echo 1"); /* goes without */
+        assert_true(stats_of(engine).missed == before + 1);
+        for (int i = 0; still_settles(engine); i++) {
+                assert_true(i < WAIT_SECONDS * 1000000 / LOOK_US);
+                (void)usleep(LOOK_US);
+        }
+        (void)kill(pids.warden, SIGCONT);
+        wait_until_settled(engine);
+        assert_true(stats_of(engine).ended >= 1);
+        assert_int_equal(kill(pids.nest, 0), -1);
+        run_shell(engine, "echo 1");
+        end(engine);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_only_one_is_waited_for),
+                cmocka_unit_test(many_clients_share_few),
+                cmocka_unit_test(an_engine_ends_with_what_settles),
+                cmocka_unit_test(one_that_says_nothing_is_given_up),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
