@@ -19,6 +19,7 @@
  *  - An engine may be used by many threads at once. A request or a result belongs to one thread at
  *    a time; only sbx_request_cancel() and sbx_cancel() may be called from anywhere, also from a
  *    signal handler, and sbx_turn_begin() and sbx_turn_end() from any thread.
+ *  - An engine is for the process that made it: a child of that process neither uses nor frees it.
  *  - No global state, no signal handlers, no output of its own.
  *
  * "The program failed" and "the sandbox failed" are never confused: what the program did is a
@@ -120,7 +121,7 @@ typedef struct sbx_stats {
         unsigned ready;    /* containers now */
         unsigned parked;   /* interpreters now */
         uint64_t memory;   /* bytes of those; estimated where no control group counts them */
-        unsigned making;   /* containers and interpreters that are being made or ended */
+        unsigned making;   /* containers and interpreters that are being made, ended or put back */
 } sbx_stats;
 SBX_API int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err);
 
@@ -325,8 +326,8 @@ SBX_API int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_erro
 
 /* ---- running ---- */
 
-/* Blocks until the program has ended and everything of it is gone; of a warm run every process and
- * file of the program's is, and the engine takes its namespaces down meanwhile. A refusal is a
+/* Blocks until the program has ended and everything of it is gone; of a warm run no process
+ * is left and no file within reach, and the engine takes its namespaces down meanwhile. A refusal is a
  * result with status "refused"; NULL means that the request itself was wrong. */
 SBX_API sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err);
 /* The same on a thread of its own. `req` must outlive the execution. */

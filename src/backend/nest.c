@@ -127,12 +127,17 @@ bool nest_is_empty(struct nest *nest)
                cgroup_reset(&nest->run.group);
 }
 
-bool nest_renew(struct nest *nest, const struct run *run)
+bool nest_may_renew(const struct nest *nest, const struct run *run)
 {
         /* What hit a limit, was ended by us or left something is not looked into any further. */
-        return run->has_exited && run->is_gone && !run->was_ended && run->exited.survivors == 0 &&
-               !run->has_traces && run->counted.memory_kills == 0 &&
-               run->counted.fork_refusals == 0 && nest_is_empty(nest);
+        return run->has_exited && !run->was_ended && run->exited.survivors == 0 &&
+               run->counted.memory_kills == 0 && run->counted.fork_refusals == 0 &&
+               cgroup_can_reset(&nest->run.group);
+}
+
+bool nest_renew(struct nest *nest, const struct run *run)
+{
+        return run->is_gone && !run->has_traces && nest_may_renew(nest, run) && nest_is_empty(nest);
 }
 
 void nest_end(struct nest *nest)
@@ -142,6 +147,7 @@ void nest_end(struct nest *nest)
                 mem_free(nest->guest);
         }
         run_kill(&nest->run);
+        run_wake_helper(&nest->run);
         /* The helper waits for the end of the connection, and a borrower may hold it, too. */
         (void)shutdown(nest->run.socket, SHUT_RDWR);
         run_finish(&nest->run);

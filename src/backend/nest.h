@@ -34,6 +34,9 @@ bool nest_lives(struct nest *nest);
 /* Hands it its program: the run is the caller's to watch, and the last in this nest. */
 int nest_hand_over(struct nest *nest, const struct backend *backend, struct plan *plan,
                    const struct backend_input *input, struct run *run, struct error *err);
+/* Whether another run may perhaps be hatched after this one, of which processes of ours are left:
+ * the program did nothing that rules it out. */
+bool nest_may_renew(const struct nest *nest, const struct run *run);
 /* Whether another run can be hatched after this one, which is finished: the nest is as it was, its
  * group empty and counting from zero. */
 bool nest_renew(struct nest *nest, const struct run *run);

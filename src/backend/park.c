@@ -97,6 +97,7 @@ void park_end(struct park *park)
 {
         fd_close(park->socket);
         run_kill(&park->run);
+        run_wake_helper(&park->run);
         run_finish(&park->run);
         run_close(&park->run);
         remove_home(park);

@@ -153,13 +153,19 @@ void run_kill(struct run *run)
                 (void)shutdown(run->socket, SHUT_RDWR);
 }
 
+/* Gone is as good. */
+void run_wake_helper(const struct run *run)
+{
+        if (run->helper_pidfd >= 0)
+                (void)sys_pidfd_send_signal(run->helper_pidfd, SIGCONT);
+}
+
 /* What the keeper had becomes the helper's. Gone is as good. */
 void run_force(const struct run *run)
 {
         if (run->keeper_pidfd >= 0)
                 (void)sys_pidfd_send_signal(run->keeper_pidfd, SIGKILL);
-        if (run->helper_pidfd >= 0)
-                (void)sys_pidfd_send_signal(run->helper_pidfd, SIGCONT);
+        run_wake_helper(run);
 }
 
 void run_close_network(struct run *run)
@@ -238,7 +244,7 @@ static bool wait_for_helper(const struct run *run)
         if (run->helper_pidfd < 0)
                 return false;
         if (run->is_local) /* its guest may have stopped it */
-                (void)sys_pidfd_send_signal(run->helper_pidfd, SIGCONT);
+                run_wake_helper(run);
         do
                 r = waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL);
         while (r < 0 && errno == EINTR);

@@ -78,6 +78,8 @@ void run_kill(struct run *run);
 /* For a local run that has not ended by that: its keeper does without the chance to, and the helper
  * clears up. */
 void run_force(const struct run *run);
+/* Has a helper that somebody stopped hear that it is to end. */
+void run_wake_helper(const struct run *run);
 /* Lets the helper clear up and go, while the caller does something else; of what the run held,
  * nothing may be looked at any more. run_finish() comes next. */
 void run_let_go(struct run *run);

@@ -80,7 +80,7 @@ struct engine_stats {
         uint64_t failures;      /* containers and interpreters that could not be made */
         unsigned ready, parked; /* now */
         uint64_t memory;        /* of the parked interpreters, in bytes */
-        unsigned making;        /* are being made or ended */
+        unsigned making;        /* are being made, ended or put back */
 };
 
 /* What a run uses; ENGINE_UNKNOWN where that is not known. */

@@ -4,10 +4,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
-enum { IDLE_MS_DEFAULT = 600000, SETTLE_WAIT_NS = 100000000 };
+enum { IDLE_MS_DEFAULT = 600000, SETTLE_WAIT_MS = 30 };
 #define MEMORY_DEFAULT (UINT64_C(1) << 30)
 
 void nests_tell(const struct nests *nests, const char *kind, const char *text)
@@ -119,23 +120,38 @@ static bool needs_park(const struct stock *stock)
         return !stock->park || (stock->park_copies >= COPIES_MAX && !stock->old_park);
 }
 
+/* Signals are the caller's business, and must find its own threads. */
+bool nests_start_thread(struct nests *nests, pthread_t *thread, void *(*main)(void *))
+{
+        sigset_t all, before;
+        int r;
+
+        (void)sigfillset(&all);
+        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+        r = pthread_create(thread, NULL, main, nests);
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return r == 0;
+}
+
 /* One is always ready beside those that runs have, or as many as were asked for, up to the maximum,
  * so that the next run need not miss it first; the interpreter comes with the first. */
 static void order_missing(struct nests *nests, struct stock *stock)
 {
-        unsigned spare = stock->idle_count + stock->missing + stock->is_building;
+        unsigned all = stock->lent + stock->idle_count + stock->missing + stock->is_building;
+        unsigned spare = all - stock->lent + stock->settling; /* those are there in a moment */
         unsigned wanted = nests->least > 1 ? nests->least : 1;
 
+        if (nests->ending)
+                return;
         stock->used_ns = clock_now_ns();
         if (!attempts_may_go_on(&stock->at_nests))
                 wanted = 0;
-        for (; spare < wanted && stock->lent + spare < nests->per_kind; spare++)
+        for (; spare < wanted && all < nests->per_kind; spare++, all++)
                 stock->missing++;
         if (needs_park(stock))
                 stock->wants_park = true;
         if (!nests->has_builder)
-                nests->has_builder =
-                        pthread_create(&nests->builder, NULL, nests_builder_main, nests) == 0;
+                nests->has_builder = nests_start_thread(nests, &nests->builder, nests_builder_main);
         /* Most runs find all that they need: nobody is woken for those. */
         if (stock->missing > 0 || stock->wants_park)
                 (void)pthread_cond_signal(&nests->changed);
@@ -179,23 +195,23 @@ static bool take(struct nests *nests, struct stock *stock, struct lodging *ret_l
         return true;
 }
 
-/* Most runs find a nest. Where the last one has only just been left, it is there in a moment, and
- * the run would take longer without it. */
-static struct stock *wait_for_settling(struct nests *nests, struct stock *stock,
-                                       const struct nest_kind *kind)
+/* Most runs find a nest. Where the last one has only just been left it is there in a moment, and
+ * the run would take longer without it; but only as many wait as there are. */
+static void wait_for_settling(struct nests *nests, struct stock *stock)
 {
         struct timespec until;
 
-        if (stock->idle_count > 0 || stock->settling == 0)
-                return stock;
+        if (stock->idle_count > 0 || stock->waiting >= stock->settling)
+                return;
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += SETTLE_WAIT_NS;
+        until.tv_nsec += nests->settle_wait_ms * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
+        stock->waiting++;
         while (stock->idle_count == 0 && stock->settling > 0 &&
                pthread_cond_timedwait(&nests->built, &nests->lock, &until) == 0)
                 ;
-        return find_stock(nests, kind); /* it may have given way to another kind meanwhile */
+        stock->waiting--;
 }
 
 bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret_lodging)
@@ -212,8 +228,8 @@ bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret
                 while (nests->waits && nests->has_builder &&
                        (stock->missing > 0 || stock->wants_park || stock->is_building))
                         (void)pthread_cond_wait(&nests->built, &nests->lock);
-                stock = wait_for_settling(nests, stock, kind);
-                taken = stock && take(nests, stock, ret_lodging);
+                wait_for_settling(nests, stock);
+                taken = take(nests, stock, ret_lodging);
         }
         if (!taken)
                 nests->stats.missed++;
@@ -259,6 +275,11 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 nests->stats.ended++;
                 order_missing(nests, stock);
                 (void)pthread_cond_signal(&nests->changed); /* its interpreter may have died */
+        }
+        if (nest && lodging->is_settling && nests->has_builder && !nests->ending &&
+            nests->doomed_count < DOOMED_MAX) {
+                nests_doom(nests, nest, NULL, "slot.ended"); /* others settle meanwhile */
+                nest = NULL;
         }
         nests->dropping += nest != NULL;
         (void)pthread_cond_broadcast(&nests->built); /* who waits for it looks again */
@@ -321,6 +342,7 @@ struct nests *nests_new(struct engine *engine, const struct engine_options *opti
         (void)pthread_cond_init(&nests->built, &attributes);
         (void)pthread_condattr_destroy(&attributes);
         nests->settler_epoll = nests->settler_end = -1;
+        nests->settle_wait_ms = SETTLE_WAIT_MS;
         return nests;
 }
 
@@ -328,13 +350,13 @@ void nests_free(struct nests *nests)
 {
         if (!nests)
                 return;
-        nests_settle_all(nests);
         (void)pthread_mutex_lock(&nests->lock);
         nests->ending = true;
         (void)pthread_cond_signal(&nests->changed);
         (void)pthread_mutex_unlock(&nests->lock);
         if (nests->has_builder)
                 (void)pthread_join(nests->builder, NULL);
+        nests_settle_all(nests);
         (void)pthread_mutex_lock(&nests->lock);
         nests_end_doomed(nests);
         for (unsigned i = 0; i < nests->stock_count; i++) {

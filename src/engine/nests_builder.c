@@ -140,7 +140,6 @@ static void look_after(struct nests *nests)
 {
         uint64_t now = clock_now_ns();
 
-        nests_give_up_unsettled(nests);
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 
@@ -196,8 +195,9 @@ struct stock *nests_oldest_at_rest(struct nests *nests, uint64_t before_ns, bool
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 
-                if (stock->lent == 0 && stock->park_users == 0 && !stock->is_building &&
-                    (has_interpreter(stock) || !with_park) && stock->used_ns < before_ns) {
+                if (stock->lent == 0 && stock->waiting == 0 && stock->park_users == 0 &&
+                    !stock->is_building && (has_interpreter(stock) || !with_park) &&
+                    stock->used_ns < before_ns) {
                         oldest = stock;
                         before_ns = stock->used_ns;
                 }
@@ -309,6 +309,7 @@ void *nests_builder_main(void *argument)
                 struct stock *stock = stock_to_fill(nests);
                 struct timespec until;
 
+                nests_give_up_unsettled(nests);
                 if (stock)
                         fill(nests, stock);
                 nests_end_doomed(nests);

@@ -5,7 +5,9 @@
  * a thread hears it, looks whether the nest is as it was, and puts it back.
  *
  * A run adds its socket to what the thread polls, without waking it: most runs wake it once, by
- * what the nest has to tell. A nest that tells nothing for too long is given up by the builder.
+ * what the nest has to tell. The thread never waits for one alone: a nest that is not as it was is
+ * left to the builder to end, and one that tells nothing for too long is given up by it. What is
+ * known not to come back does not get here: whoever had the run ends it.
  */
 #include "engine/nests_stock.h"
 #include "base/clock.h"
@@ -62,7 +64,8 @@ static void finish(struct nests *nests, struct settling *settling)
         mem_free(settling);
 }
 
-/* Until the nest has said its last word. */
+/* Until the nest has said its last word. What it says after one that cannot be understood is not
+ * waited for. */
 static void hear(struct nests *nests, struct settling *settling)
 {
         int r;
@@ -70,46 +73,66 @@ static void hear(struct nests *nests, struct settling *settling)
         do
                 r = run_receive(&settling->run);
         while (r > 0 && !settling->run.is_gone);
-        if (settling->run.is_gone || r == 0 || (errno != EAGAIN && errno != EINTR))
-                finish(nests, settling);
+        if (!settling->run.is_gone && r < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (!settling->run.is_gone)
+                (void)shutdown(settling->run.socket, SHUT_RDWR);
+        finish(nests, settling);
 }
 
 static void *settler_main(void *argument)
 {
         struct nests *nests = argument;
-        struct epoll_event event;
+        struct epoll_event event = { 0 };
+        int count;
 
-        for (;;) {
-                int count = epoll_wait(nests->settler_epoll, &event, 1, -1);
-
-                if (count < 0 && errno != EINTR)
-                        return NULL;
-                if (count > 0 && !event.data.ptr)
-                        return NULL; /* the engine ends */
-                if (count > 0)
+        do {
+                count = epoll_wait(nests->settler_epoll, &event, 1, -1);
+                if (count > 0 && event.data.ptr)
                         hear(nests, event.data.ptr);
-        }
+        } while ((count > 0 && event.data.ptr) || (count < 0 && errno == EINTR));
+        /* The engine ends, or somebody closed what is not theirs: runs wait themselves again. */
+        (void)pthread_mutex_lock(&nests->lock);
+        nests->settles = false;
+        (void)pthread_mutex_unlock(&nests->lock);
+        return NULL;
 }
 
-/* At the first run; whether there is one. */
-static bool start_settler(struct nests *nests)
+static bool make_settler(struct nests *nests)
 {
         struct epoll_event end = { .events = EPOLLIN };
-        bool is_there;
+
+        nests->settler_epoll = epoll_create1(EPOLL_CLOEXEC);
+        nests->settler_end = eventfd(0, EFD_CLOEXEC);
+        nests->settles = true;
+        if (nests->settler_epoll >= 0 && nests->settler_end >= 0 &&
+            epoll_ctl(nests->settler_epoll, EPOLL_CTL_ADD, nests->settler_end, &end) == 0 &&
+            nests_start_thread(nests, &nests->settler, settler_main))
+                return true;
+        fd_close(fd_take(&nests->settler_epoll));
+        fd_close(fd_take(&nests->settler_end));
+        nests->settles = false;
+        return false;
+}
+
+/* Made at the first run, or the first that there is enough of everything for. */
+static bool has_settler(struct nests *nests)
+{
+        bool settles;
 
         (void)pthread_mutex_lock(&nests->lock);
-        if (!nests->has_settler && nests->settler_epoll < 0) {
-                nests->settler_epoll = epoll_create1(EPOLL_CLOEXEC);
-                nests->settler_end = eventfd(0, EFD_CLOEXEC);
-                nests->has_settler =
-                        nests->settler_epoll >= 0 && nests->settler_end >= 0 &&
-                        epoll_ctl(nests->settler_epoll, EPOLL_CTL_ADD, nests->settler_end, &end) ==
-                                0 &&
-                        pthread_create(&nests->settler, NULL, settler_main, nests) == 0;
-        }
-        is_there = nests->has_settler;
+        if (!nests->has_settler)
+                nests->has_settler = make_settler(nests);
+        settles = nests->settles;
         (void)pthread_mutex_unlock(&nests->lock);
-        return is_there;
+        return settles;
+}
+
+/* Whether the nest will be as it was, as far as can be told by now. */
+static bool may_come_back(const struct lodging *lodging, const struct run *run)
+{
+        return !nests_stock_of(lodging)->kind.is_once && run->has_exited && !run->is_gone &&
+               run->socket >= 0 && nest_may_renew(lodging->nest, run);
 }
 
 bool nests_settle(struct nests *nests, struct lodging *lodging, struct run *run)
@@ -117,7 +140,7 @@ bool nests_settle(struct nests *nests, struct lodging *lodging, struct run *run)
         struct epoll_event event = { .events = EPOLLIN };
         struct settling *settling;
 
-        if (!run->has_exited || run->is_gone || run->socket < 0 || !start_settler(nests))
+        if (!may_come_back(lodging, run) || !has_settler(nests))
                 return false;
         settling = mem_alloc(sizeof(*settling));
         if (!settling)

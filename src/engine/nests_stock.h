@@ -30,6 +30,7 @@ struct stock {
         unsigned idle_count;
         unsigned lent;     /* nests that runs have */
         unsigned settling; /* of those: the run is over, and the nest is looked after */
+        unsigned waiting;  /* runs that wait for those */
         unsigned missing;  /* nests that are to be built */
         struct park *park; /* owned, or NULL */
         unsigned park_users;
@@ -52,7 +53,8 @@ struct nests {
         unsigned per_kind, least; /* nests of a kind: at most, and also where nobody asks */
         uint64_t idle_ns;
         uint64_t memory_most; /* of all interpreters together */
-        bool waits;           /* a run waits until there is one: for tests */
+        unsigned settle_wait_ms;
+        bool waits; /* a run waits until there is one: for tests */
         pthread_mutex_t lock;
         pthread_cond_t changed, built;
         pthread_t builder;
@@ -71,7 +73,8 @@ struct nests {
         struct engine_stats stats;
         struct settling *settling; /* runs that are over; nests_settle.c */
         pthread_t settler;
-        bool has_settler;
+        bool has_settler;               /* it was started, ... */
+        bool settles;                   /* ... and goes on */
         int settler_epoll, settler_end; /* what it polls, and what tells it to end; or -1 */
 };
 
@@ -85,7 +88,8 @@ void nests_give_up_unsettled(struct nests *nests);
 /* Without it: ends the settler; what it had is put back. */
 void nests_settle_all(struct nests *nests);
 
-/* nests.c */
+/* nests.c. Whether it was started. */
+bool nests_start_thread(struct nests *nests, pthread_t *thread, void *(*main)(void *));
 bool attempts_may_go_on(const struct attempts *attempts);
 void attempts_note(struct attempts *attempts, bool is_made);
 

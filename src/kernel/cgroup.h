@@ -104,7 +104,13 @@ struct cgroup_reading {
 };
 /* Reads all of it, a file each. */
 struct cgroup_reading cgroup_read(const struct cgroup *group);
-/* Lets an empty group count from zero again; false where the kernel has no way to. */
+/* Whether the kernel has a way to let a group count from zero again; version 2 forgets its peaks
+ * for one descriptor at a time, and only from Linux 6.12. */
+static inline bool cgroup_can_reset(const struct cgroup *group)
+{
+        return group->version != CGROUP_V2;
+}
+/* Lets an empty group count from zero again; false where it does not. */
 bool cgroup_reset(const struct cgroup *group);
 /* Single readings, for while the run goes on. */
 uint64_t cgroup_memory_now(const struct cgroup *group);

@@ -244,8 +244,7 @@ static bool reset(const struct cgroup *group, enum file file)
 
 bool cgroup_reset(const struct cgroup *group)
 {
-        /* Version 2 forgets its peaks for one descriptor at a time, and only from Linux 6.12. */
-        if (group->version == CGROUP_V2)
+        if (!cgroup_can_reset(group))
                 return false;
         for (int i = 0; i < FILE_COUNT; i++)
                 if (files[i].is_reset && !reset(group, (enum file)i))
