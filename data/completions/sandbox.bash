@@ -59,7 +59,7 @@ _sandbox_value() {
                 esac
                 ;;
         --only) _sandbox_words "stream rate burst memory network bare sandbox library bwrap isolate nsjail crun runc firejail podman
-                docker docker-backend docker-warm go-judge python-bare python python-keeper python-library python-warm python-bwrap python-isolate python-nsjail python-crun python-runc python-firejail
+                docker go-judge docker-backend docker-warm python-bare python python-keeper python-library python-warm python-bwrap python-isolate python-nsjail python-crun python-runc python-firejail
                 python-podman python-docker python-go-judge pandas-bare pandas-warm node-bare node-warm java-bare java-warm typescript-bare typescript-warm wasm-python wasm-python-warm wasm-javascript-warm loop-bare wasm-loop" ;;
         --svg)
                 [[ ${COMP_WORDS[1]} == bench ]] || return 1
