@@ -15,7 +15,7 @@
 
 enum {
         CLIENTS = 2,
-        SLICES = 12,
+        SLICES = 40,
         SLICE_MS = 500,
         BURST = 100,
         BURSTS = 5,
