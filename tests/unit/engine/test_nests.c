@@ -1,32 +1,8 @@
 /* What an engine keeps warm: how many, for how long, how much, and what is counted of it. */
-#include "engine_helpers.h"
-#include "api/api.h"
+#include "nests_helpers.h"
 #include "base/clock.h"
-#include "engine/nests_stock.h"
 
-enum { WAIT_SECONDS = 40, LOOK_US = 10000 };
 #define MIB (UINT64_C(1) << 20)
-
-static sbx_engine *warm_engine(sbx_engine_options options)
-{
-        sbx_error *err = NULL;
-        sbx_engine *engine;
-
-        options.size = sizeof(options);
-        options.warm_waits = true;
-        engine = sbx_engine_new(&options, &err);
-        if (!engine)
-                fail_msg("%s", sbx_error_message(err));
-        return engine;
-}
-
-static sbx_stats stats_of(sbx_engine *engine)
-{
-        sbx_stats stats = { .size = sizeof(stats) };
-
-        assert_int_equal(sbx_engine_stats(engine, &stats, NULL), 0);
-        return stats;
-}
 
 /* Nothing is being made or ended any more, and so many are there. */
 static void wait_for(sbx_engine *engine, unsigned ready, unsigned parked)
@@ -40,14 +16,6 @@ static void wait_for(sbx_engine *engine, unsigned ready, unsigned parked)
                 (void)usleep(LOOK_US);
         }
         fail_msg("%u ready, %u parked, %u being made", stats.ready, stats.parked, stats.making);
-}
-
-static void settle(sbx_engine *engine)
-{
-        for (int i = 0; stats_of(engine).making > 0; i++) {
-                assert_true(i < WAIT_SECONDS * 1000000 / LOOK_US);
-                (void)usleep(LOOK_US);
-        }
 }
 
 /* Each policy is a kind of its own. */
@@ -67,12 +35,6 @@ static void run_under(sbx_engine *engine, const char *language, const char *code
         sbx_result_free(result);
         sbx_policy_free(policy);
         sbx_request_free(req);
-}
-
-static void end(sbx_engine *engine)
-{
-        sbx_engine_free(engine);
-        has_no_children();
 }
 
 static void what_nobody_asks_for_ends(void **state)

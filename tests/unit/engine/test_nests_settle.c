@@ -1,40 +1,8 @@
 /* Nests of runs that are over: they come back by themselves, a run waits a moment for one, and one
  * that does not come back costs nobody anything. */
-#include "engine_helpers.h"
-#include "api/api.h"
-#include "base/clock.h"
-#include "engine/nests_stock.h"
+#include "nests_helpers.h"
 
-enum { WAIT_SECONDS = 40, LOOK_US = 10000, RUNS = 40, CLIENTS = 4 };
-
-static sbx_engine *warm_engine(unsigned slots, bool waits)
-{
-        const sbx_engine_options options = { .size = sizeof(options),
-                                             .warm_slots = slots,
-                                             .warm_waits = waits };
-        sbx_error *err = NULL;
-        sbx_engine *engine = sbx_engine_new(&options, &err);
-
-        if (!engine)
-                fail_msg("%s", sbx_error_message(err));
-        return engine;
-}
-
-static sbx_stats stats_of(sbx_engine *engine)
-{
-        sbx_stats stats = { .size = sizeof(stats) };
-
-        assert_int_equal(sbx_engine_stats(engine, &stats, NULL), 0);
-        return stats;
-}
-
-static void wait_until_settled(sbx_engine *engine)
-{
-        for (int i = 0; stats_of(engine).making > 0; i++) {
-                assert_true(i < WAIT_SECONDS * 1000000 / LOOK_US);
-                (void)usleep(LOOK_US);
-        }
-}
+enum { RUNS = 40, CLIENTS = 4 };
 
 static void run_shell(sbx_engine *engine, const char *code)
 {
@@ -46,12 +14,6 @@ static void run_shell(sbx_engine *engine, const char *code)
         sbx_request_free(req);
 }
 
-static void end(sbx_engine *engine)
-{
-        sbx_engine_free(engine);
-        has_no_children();
-}
-
 /* Those of version 2 are for one run each, since their group cannot count from zero again. */
 static bool are_used_again(const sbx_engine *engine)
 {
@@ -60,17 +22,17 @@ static bool are_used_again(const sbx_engine *engine)
 
 static void the_only_one_is_waited_for(void **state)
 {
-        sbx_engine *engine = warm_engine(1, true);
+        sbx_engine *engine = warm_engine((sbx_engine_options){ .warm_slots = 1 });
 
         run_shell(engine, "echo 1"); /* waits until it is built */
-        wait_until_settled(engine);
+        settle(engine);
         /* Nobody reads them now. Those that are being built are not waited for, those that settle
          * as long as a busy machine may take. */
         engine->engine.nests->waits = false;
         engine->engine.nests->settle_wait_ms = WAIT_SECONDS * 1000;
         for (int i = 0; i < RUNS; i++)
                 run_shell(engine, "echo 1");
-        wait_until_settled(engine);
+        settle(engine);
         if (are_used_again(engine)) {
                 assert_int_equal(stats_of(engine).missed, 0);
                 assert_int_equal(stats_of(engine).ended, 0);
@@ -89,14 +51,15 @@ static void *run_many(void *engine)
 
 static void many_clients_share_few(void **state)
 {
-        sbx_engine *engine = warm_engine(2, false);
+        sbx_engine *engine = warm_engine((sbx_engine_options){ .warm_slots = 2 });
         pthread_t clients[CLIENTS];
 
+        engine->engine.nests->waits = false; /* nobody else has it yet */
         for (int i = 0; i < CLIENTS; i++)
                 assert_int_equal(pthread_create(&clients[i], NULL, run_many, engine), 0);
         for (int i = 0; i < CLIENTS; i++)
                 assert_int_equal(pthread_join(clients[i], NULL), 0);
-        wait_until_settled(engine);
+        settle(engine);
         assert_int_equal(stats_of(engine).hatched + stats_of(engine).missed, CLIENTS * RUNS);
         assert_true(stats_of(engine).ready <= 2);
         assert_int_equal(engine->engine.nests->stocks[0].lent, 0);
@@ -111,7 +74,7 @@ static void an_engine_ends_with_what_settles(void **state)
         int before = 0;
 
         for (int i = 0; i < 8; i++) {
-                sbx_engine *engine = warm_engine(2, true);
+                sbx_engine *engine = warm_engine((sbx_engine_options){ .warm_slots = 2 });
 
                 run_shell(engine, "echo 1");
                 end(engine);
@@ -165,13 +128,13 @@ static bool still_settles(const sbx_engine *engine)
 /* A nest that is stopped in the middle of a run never says that the run is gone. */
 static void one_that_says_nothing_is_given_up(void **state)
 {
-        sbx_engine *engine = warm_engine(1, true);
+        sbx_engine *engine = warm_engine((sbx_engine_options){ .warm_slots = 1 });
         struct stopped pids;
         pthread_t stopper;
         uint64_t before;
 
         run_shell(engine, "echo 1");
-        wait_until_settled(engine);
+        settle(engine);
         pids = nest_of(engine);
         assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &pids), 0);
         run_shell(engine, "sleep 1");
@@ -180,7 +143,7 @@ static void one_that_says_nothing_is_given_up(void **state)
         before = stats_of(engine).missed;
         run_shell(engine, "echo 1"); /* goes without */
         assert_true(stats_of(engine).missed == before + 1);
-        wait_until_settled(engine); /* also of a warden that is stopped */
+        settle(engine); /* also of a warden that is stopped */
         assert_true(stats_of(engine).ended >= 1);
         assert_int_equal(kill(pids.nest, 0), -1);
         run_shell(engine, "echo 1");
