@@ -137,17 +137,15 @@ static void end_open(struct passage *passage, struct attempt *attempt)
         attempt->is_open = false;
 }
 
-/* What waited for one run is ended with it, and what is a keeper's is for the keeper to look at. */
-static bool can_settle(const struct attempt *attempt)
+/* What is a keeper's is for the keeper to look at. */
+static bool has_own_nest(const struct attempt *attempt)
 {
-        const struct lodging *lodging = &attempt->lodging;
-
-        return attempt->is_open && lodging->nest && lodging->connection < 0 && !lodging->is_once;
+        return attempt->is_open && attempt->lodging.nest && attempt->lodging.connection < 0;
 }
 
 void attempt_settle(struct passage *passage, struct attempt *attempt)
 {
-        if (can_settle(attempt) &&
+        if (has_own_nest(attempt) &&
             nests_settle(passage->engine->nests, &attempt->lodging, &attempt->run))
                 attempt->is_open = false;
         attempt_end(passage, attempt);

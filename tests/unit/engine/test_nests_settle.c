@@ -68,6 +68,28 @@ static void many_clients_share_few(void **state)
         end(engine);
 }
 
+/* Where a run cannot be handed on, its client waits itself. */
+static void one_that_nobody_else_waits_for_is_waited_for(void **state)
+{
+        sbx_engine *engine = warm_engine((sbx_engine_options){ .warm_slots = 2 });
+        struct nests *nests = engine->engine.nests;
+        int epoll;
+
+        run_shell(engine, "echo 1");
+        settle(engine);
+        epoll = nests->settler_epoll; /* set once, and only runs look at it here */
+        nests->settler_epoll = -1;
+        for (int i = 0; i < 5; i++) {
+                run_shell(engine, "echo 1");
+                assert_null(nests->settling);
+                assert_int_equal(nests->stocks[0].settling, 0);
+                assert_int_equal(nests->stocks[0].lent, 0);
+        }
+        nests->settler_epoll = epoll;
+        assert_int_equal(stats_of(engine).missed, 0);
+        end(engine);
+}
+
 /* What is under way when the engine ends is taken down with it. */
 static void an_engine_ends_with_what_settles(void **state)
 {
@@ -155,6 +177,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_only_one_is_waited_for),
                 cmocka_unit_test(many_clients_share_few),
+                cmocka_unit_test(one_that_nobody_else_waits_for_is_waited_for),
                 cmocka_unit_test(an_engine_ends_with_what_settles),
                 cmocka_unit_test(one_that_says_nothing_is_given_up),
         };
