@@ -25,12 +25,10 @@ static const struct bench_figure burst[] = {
 static const struct bench_figure memory[] = {
         { .name = "engine-memory", .title = "idle engine, resident", .unit = BENCH_BYTES },
         { .name = "container-memory",
-          .title = "a container kept ready, private",
+          .title = "a container kept ready, with its copy of Python",
           .unit = BENCH_BYTES },
-        { .name = "parked-memory", .title = "a parked Python, private", .unit = BENCH_BYTES },
-        { .name = "slot-memory",
-          .title = "a warm Python slot of four, private",
-          .unit = BENCH_BYTES },
+        { .name = "parked-memory", .title = "a parked Python", .unit = BENCH_BYTES },
+        { .name = "slot-memory", .title = "a warm Python slot of four", .unit = BENCH_BYTES },
 };
 
 static const struct bench_figure network[] = {

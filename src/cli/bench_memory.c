@@ -1,7 +1,8 @@
 /*
  * What waits, and how much memory it takes: the keeper's own process is the idle engine; each of
- * its children is the first process of a container that is kept ready or of a parked interpreter.
- * Of those the private memory counts, the whole family's: what they share is there once.
+ * its children is the first process of a container that is kept ready or of a parked interpreter,
+ * whose children are the copies that wait in those containers. Of those the share counts that the
+ * kernel gives each of them in what it has together with others, so that all is counted once.
  */
 #include "cli/bench.h"
 #include "base/fd.h"
@@ -79,18 +80,21 @@ struct family {
         pid_t head;
         bool has_interpreter;
         double bytes;
+        unsigned copies;
+        double own_bytes; /* that its copies alone have */
 };
 
 static int add_process(pid_t pid, pid_t keeper, struct family *families, size_t *count,
                        struct error *err)
 {
         pid_t head = family_of(pid, keeper);
-        double bytes;
+        double bytes, own_bytes;
+        bool is_copy;
         size_t i = 0;
 
         if (head == 0)
                 return 0;
-        if (!read_memory(pid, "Private_", &bytes))
+        if (!read_memory(pid, "Pss:", &bytes) || !read_memory(pid, "Private_", &own_bytes))
                 return error_set(err, SBX_ESYSTEM, "the memory of process %ld cannot be read",
                                  (long)pid);
         while (i < *count && families[i].head != head)
@@ -99,8 +103,11 @@ static int add_process(pid_t pid, pid_t keeper, struct family *families, size_t 
                 return 0;
         if (i == *count)
                 families[(*count)++] = (struct family){ .head = head };
+        is_copy = !is_helper(pid) && !is_helper(parent_of(pid));
         families[i].bytes += bytes;
         families[i].has_interpreter |= !is_helper(pid);
+        families[i].copies += is_copy;
+        families[i].own_bytes += is_copy ? own_bytes : 0;
         return 0;
 }
 
@@ -132,9 +139,8 @@ static void set(struct bench_figure *figure, double value)
 int bench_measure_memory(struct bench *bench, struct bench_figure *figures, struct error *err)
 {
         struct family families[FAMILIES_MAX] = { 0 };
-        double sums[2] = { 0 };
-        size_t count = 0, kinds[2] = { 0 };
-        double resident = 0;
+        double sums[2] = { 0 }, own = 0, resident = 0;
+        size_t count = 0, kinds[2] = { 0 }, copies = 0;
         int r = bench_warm_up(bench, &warm_kind, err);
 
         if (r == 0 && !read_memory(bench->keeper, "Rss", &resident))
@@ -144,14 +150,16 @@ int bench_measure_memory(struct bench *bench, struct bench_figure *figures, stru
         set(&figures[0], resident);
         r = list_families(bench->keeper, families, &count, err);
         for (size_t i = 0; i < count && r == 0; i++) {
-                sums[families[i].has_interpreter] += families[i].bytes;
+                sums[families[i].has_interpreter] += families[i].bytes - families[i].own_bytes;
                 kinds[families[i].has_interpreter]++;
+                own += families[i].own_bytes;
+                copies += families[i].copies;
         }
-        if (r == 0 && (kinds[0] == 0 || kinds[1] == 0))
+        if (r == 0 && (kinds[0] == 0 || kinds[1] == 0 || copies == 0))
                 r = error_set(err, SBX_ESYSTEM, "nothing is parked");
         if (r < 0)
                 return r;
-        set(&figures[1], sums[0] / (double)kinds[0]);
+        set(&figures[1], sums[0] / (double)kinds[0] + own / (double)copies);
         set(&figures[2], sums[1] / (double)kinds[1]);
         set(&figures[3], figures[1].value + figures[2].value / BENCH_SLOTS);
         return 0;
