@@ -22,6 +22,7 @@ int nest_start(const struct backend *backend, const struct backend_host *host, s
         input.group_limits.processes++; /* the nest itself lives in the group */
         plan->nest = 1;
         nest->guest = NULL;
+        nest->ahead_fd = -1;
         r = backend_start(backend, host, plan, &input, &nest->run, err);
         if (r == 0)
                 cgroup_keep_files(&nest->run.group);
@@ -47,73 +48,141 @@ int nest_wait(struct nest *nest)
         return 0;
 }
 
-static int send_hatch(struct nest *nest, struct plan *plan, struct parcel *parcel,
-                      struct error *err)
+static void begin_run(const struct backend *backend, const struct nest *nest, struct run *run)
 {
-        struct hatch order = { .magic = HATCH_MAGIC, .fd_count = (uint32_t)parcel->count };
-        int r = parcel_put_plan(parcel, 1, plan, &order.plan_length, err);
-
-        if (r < 0)
-                return r;
-        return parcel_send(nest->run.socket, &order, sizeof(order), parcel->fds, parcel->count,
-                           err);
-}
-
-void nest_prepare(struct nest *nest)
-{
-        const struct hatch order = { .magic = HATCH_MAGIC };
-
-        /* A nest that is dead is found so by its next run. */
-        (void)message_send(nest->run.socket, &order, sizeof(order), NULL, 0);
+        run_init(run);
+        run->nest = nest;
+        run->kill_signal = backend == &backend_docker ? SIGINT : SIGKILL;
+        run->group = nest->run.group;
+        run->own_processes = 2; /* the nest and the keeper */
+        run->peak_before = cgroup_processes_peak(&nest->run.group);
 }
 
 /* What a parked interpreter needs to bring a guest: a way to it, and into the groups. */
-static int add_park(struct nest *nest, const struct park *park, struct plan *plan,
-                    struct parcel *parcel, struct error *err)
+static int add_park(struct nest *nest, const struct park *park, struct parcel *parcel)
 {
         int joins[CGROUP_CONTROLLERS];
         bool are_kept;
         int count = cgroup_entry_fds(&nest->run.group, joins, &are_kept);
 
         if (count < 0)
-                return error_set_errno(err, "open control group '%s'", nest->run.group.name);
-        plan->adopts = 1;
-        plan->join_count = (uint32_t)count;
+                return -1;
         parcel_add(parcel, park->socket, false);
         for (int i = 0; i < count; i++)
                 parcel_add(parcel, joins[i], !are_kept);
         return 0;
 }
 
-int nest_hatch(const struct backend *backend, struct nest *nest, const struct park *park,
-               struct plan *plan, const struct backend_input *input, struct run *run,
-               struct error *err)
+int nest_prepare(struct nest *nest, const struct park *park)
+{
+        struct hatch order = { .magic = HATCH_MAGIC };
+        struct parcel parcel = { 0 };
+        int pair[2];
+        int r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+
+        if (r < 0)
+                return -1;
+        nest->ahead_fd = pair[0];
+        nest->ahead_park = park ? park->number : 0;
+        parcel_add(&parcel, pair[1], true);
+        if (park)
+                r = add_park(nest, park, &parcel);
+        order.fd_count = (uint32_t)parcel.count;
+        if (r == 0)
+                r = message_send(nest->run.socket, &order, sizeof(order), parcel.fds,
+                                 (size_t)parcel.count);
+        parcel_done(&parcel);
+        if (r < 0)
+                nest_forget_ahead(nest);
+        return r;
+}
+
+void nest_forget_ahead(struct nest *nest)
+{
+        fd_close(fd_take(&nest->ahead_fd));
+}
+
+void nest_call_off(struct nest *nest)
+{
+        /* By hand: to close it would not do where a child of the caller's has it, too. */
+        if (nest->ahead_fd >= 0)
+                (void)shutdown(nest->ahead_fd, SHUT_RDWR);
+        nest_forget_ahead(nest);
+}
+
+/* A run that was prepared, or is now; not one whose guest comes from another interpreter. */
+static int take_ahead(struct nest *nest, const struct park *park, struct error *err)
+{
+        if (nest->ahead_park != (park ? park->number : 0))
+                nest_call_off(nest);
+        if (nest->ahead_fd < 0 && nest_prepare(nest, park) < 0)
+                return error_set_errno(err, "prepare a container");
+        return fd_take(&nest->ahead_fd);
+}
+
+static int send_run(struct run *run, struct plan *plan, const struct backend_input *input,
+                    struct error *err)
+{
+        struct parcel parcel = { .count = HAND_FIXED_FDS };
+        int r = parcel_open_streams(&parcel, run, input->empty_stdin, err);
+
+        if (r == 0)
+                r = nest_send_hand(run, plan, input, &parcel, err);
+        parcel_done(&parcel);
+        return r;
+}
+
+static int send_whole(struct nest *nest, struct plan *plan, const struct backend_input *input,
+                      struct parcel *parcel, struct error *err)
+{
+        struct hatch order = { .magic = HATCH_MAGIC };
+        int r;
+
+        for (int i = 0; i < input->file_fd_count; i++)
+                parcel_add(parcel, input->file_fds[i], false);
+        order.fd_count = (uint32_t)parcel->count;
+        r = parcel_put_plan(parcel, 1, plan, &order.plan_length, err);
+        return r < 0 ? r
+                     : parcel_send(nest->run.socket, &order, sizeof(order), parcel->fds,
+                                   parcel->count, err);
+}
+
+int nest_hatch_whole(const struct backend *backend, struct nest *nest, struct plan *plan,
+                     const struct backend_input *input, struct run *run, struct error *err)
 {
         struct parcel parcel = { .count = 2 };
         int pair[2];
         int r;
 
-        run_init(run);
-        run->kill_signal = backend == &backend_docker ? SIGINT : SIGKILL;
-        run->nest = nest;
-        run->group = nest->run.group;
-        run->own_processes = 2; /* the nest and the keeper */
-        run->peak_before = cgroup_processes_peak(&nest->run.group);
+        begin_run(backend, nest, run);
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return error_set_errno(err, "make a socket");
         run->socket = pair[0];
         parcel.fds[0] = pair[1];
+        backend->complete(plan);
         r = parcel_open_streams(&parcel, run, input->empty_stdin, err);
-        if (r == 0 && park)
-                r = add_park(nest, park, plan, &parcel, err);
-        for (int i = 0; i < input->file_fd_count; i++)
-                parcel_add(&parcel, input->file_fds[i], false);
-        if (r == 0) {
-                backend->complete(plan);
-                r = send_hatch(nest, plan, &parcel, err);
-        }
+        if (r == 0)
+                r = send_whole(nest, plan, input, &parcel, err);
         fd_close(pair[1]);
         parcel_done(&parcel);
+        if (r < 0)
+                run_close(run);
+        return r;
+}
+
+int nest_hatch(const struct backend *backend, struct nest *nest, const struct park *park,
+               struct plan *plan, const struct backend_input *input, struct run *run,
+               struct error *err)
+{
+        int r;
+
+        begin_run(backend, nest, run);
+        run->socket = take_ahead(nest, park, err);
+        if (run->socket < 0)
+                return run->socket;
+        plan->adopts = park != NULL;
+        backend->complete(plan);
+        r = send_run(run, plan, input, err);
         if (r < 0)
                 run_close(run);
         return r;
@@ -146,6 +215,7 @@ void nest_end(struct nest *nest)
                 run_close(nest->guest); /* it ends with the nest */
                 mem_free(nest->guest);
         }
+        nest_forget_ahead(nest); /* likewise */
         run_kill(&nest->run);
         run_wake_helper(&nest->run);
         /* The helper waits for the end of the connection, and a borrower may hold it, too. */

@@ -9,8 +9,10 @@
 #include "backend/park.h"
 
 struct nest {
-        struct run run;    /* the nest itself: its helper, socket and control group */
-        struct run *guest; /* owned: a guest in it that waits for its program, or NULL */
+        struct run run;      /* the nest itself: its helper, socket and control group */
+        struct run *guest;   /* owned: a guest in it that waits for its program, or NULL */
+        int ahead_fd;        /* a run in it that is not known yet, or -1; ... */
+        uint64_t ahead_park; /* ... and the interpreter that its guest comes from; 0: none */
 };
 
 /* Starts building a nest for runs that share this plan but for program, arguments, environment and
@@ -19,13 +21,27 @@ int nest_start(const struct backend *backend, const struct backend_host *host, s
                const struct cgroup_limits *limits, struct nest *nest, struct error *err);
 /* Waits until it is built; -1 where that failed. */
 int nest_wait(struct nest *nest);
-/* Has it ready as much of its next run as can be before that is known; the nest is empty. */
-void nest_prepare(struct nest *nest);
-/* Hatches a run. It is watched like any other, and finished before the next one is hatched. */
-/* With a parked interpreter, the guest is a copy of that. */
+/* Has it ready as much of its next run as can be before that is known; the nest is empty. With a
+ * parked interpreter, the guest too, for runs of that very interpreter. 0, or -1 with errno. */
+int nest_prepare(struct nest *nest, const struct park *park);
+/* Closes our side of that: where nobody else has it, it ends. */
+void nest_forget_ahead(struct nest *nest);
+/* Ends it. */
+void nest_call_off(struct nest *nest);
+struct parcel;
+/* Sends the run to a keeper that waits for it, or whose guest does: the plan, what the parcel has,
+ * the files. */
+int nest_send_hand(struct run *run, struct plan *plan, const struct backend_input *input,
+                   struct parcel *parcel, struct error *err);
+/* Hatches a run. It is watched like any other, and finished before the next one is hatched. With a
+ * parked interpreter, the guest is a copy of that. */
 int nest_hatch(const struct backend *backend, struct nest *nest, const struct park *park,
                struct plan *plan, const struct backend_input *input, struct run *run,
                struct error *err);
+/* The same in a nest that prepares nothing: a container engine's, or of a guest that waits itself.
+ */
+int nest_hatch_whole(const struct backend *backend, struct nest *nest, struct plan *plan,
+                     const struct backend_input *input, struct run *run, struct error *err);
 /* Hatches a guest that is to wait for its program, and waits until it does; -1 where it did not
  * come so far. `library_fd` is what has it wait. */
 int nest_place(const struct backend *backend, struct nest *nest, struct plan *plan, int library_fd);

@@ -55,7 +55,7 @@ int nest_place(const struct backend *backend, struct nest *nest, struct plan *pl
         input.file_fds[0] = library_fd;
         if (!guest)
                 return -1;
-        if (nest_hatch(backend, nest, NULL, plan, &input, guest, NULL) < 0) {
+        if (nest_hatch_whole(backend, nest, plan, &input, guest, NULL) < 0) {
                 mem_free(guest);
                 return -1;
         }
@@ -65,12 +65,17 @@ int nest_place(const struct backend *backend, struct nest *nest, struct plan *pl
 
 bool nest_lives(struct nest *nest)
 {
-        const struct run *waiting = nest->guest ? nest->guest : &nest->run;
-        struct pollfd socket = { .fd = waiting->socket, .events = POLLIN };
+        /* What the keeper of a run that is not known yet has said is for whoever has that run. */
+        struct pollfd sockets[] = {
+                { .fd = nest->guest ? nest->guest->socket : nest->run.socket, .events = POLLIN },
+                { .fd = nest->ahead_fd, .events = POLLRDHUP },
+        };
         int r;
 
-        if (poll(&socket, 1, 0) == 0)
+        if (poll(sockets, 2, 0) == 0)
                 return true;
+        if (sockets[1].revents)
+                nest_forget_ahead(nest); /* its keeper died: another is made when its run comes */
         if (nest->guest)
                 return false; /* there is nothing that it would say */
         /* That the nest was started may be heard later than that it is built. */
@@ -80,26 +85,24 @@ bool nest_lives(struct nest *nest)
         return r < 0 && errno == EAGAIN && !nest->run.is_gone && !nest->run.has_failed;
 }
 
-static int send_hand(struct run *run, struct plan *plan, const struct backend_input *input,
-                     struct error *err)
+int nest_send_hand(struct run *run, struct plan *plan, const struct backend_input *input,
+                   struct parcel *parcel, struct error *err)
 {
-        struct parcel parcel = { .count = HAND_FIXED_FDS };
         struct hand order = { .magic = HAND_MAGIC, .empty_stdin = input->empty_stdin };
-        int r;
+        int r = parcel_put_plan(parcel, 0, plan, &order.plan_length, err);
 
         for (int i = 0; i < input->file_fd_count; i++)
-                parcel_add(&parcel, input->file_fds[i], false);
-        order.fd_count = (uint32_t)parcel.count;
-        r = parcel_put_plan(&parcel, 0, plan, &order.plan_length, err);
-        if (r == 0)
-                r = parcel_send(run->socket, &order, sizeof(order), parcel.fds, parcel.count, err);
-        parcel_done(&parcel);
-        return r;
+                parcel_add(parcel, input->file_fds[i], false);
+        order.fd_count = (uint32_t)parcel->count;
+        return r < 0 ? r
+                     : parcel_send(run->socket, &order, sizeof(order), parcel->fds, parcel->count,
+                                   err);
 }
 
 int nest_hand_over(struct nest *nest, const struct backend *backend, struct plan *plan,
                    const struct backend_input *input, struct run *run, struct error *err)
 {
+        struct parcel parcel = { .count = HAND_FIXED_FDS };
         int r;
 
         run_move(run, nest->guest);
@@ -113,7 +116,8 @@ int nest_hand_over(struct nest *nest, const struct backend *backend, struct plan
         (void)cgroup_reset(&run->group); /* where not, the peak is that since it started */
         run->cpu_before_us = cgroup_cpu_us(&run->group);
         backend->complete(plan);
-        r = send_hand(run, plan, input, err);
+        r = nest_send_hand(run, plan, input, &parcel, err);
+        parcel_done(&parcel);
         if (r < 0)
                 run_close(run);
         return r;

@@ -8,7 +8,7 @@
 struct parcel {
         int fds[ORDER_FDS_MAX]; /* borrowed but for `owned` */
         int count;
-        int owned[3 + 1 + 4]; /* the streams, the plan, ways into groups */
+        int owned[3 + 1 + 4]; /* the streams, the plan or a socket, ways into groups */
         int owned_count;
 };
 

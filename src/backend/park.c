@@ -70,6 +70,7 @@ int park_start(const struct backend_host *host, struct plan *plan,
         int r = 0;
 
         park->home[0] = '\0';
+        park->number = (uint64_t)host->number + 1;
         if (loads_modules(plan))
                 r = make_home(park, plan, err);
         if (r < 0)
@@ -91,6 +92,11 @@ int park_wait(struct park *park, int timeout_ms)
             message_receive(park->socket, 0, &here, sizeof(here), NULL, 0, &count) <= 0)
                 return -1;
         return here.magic == PARK_MAGIC ? 0 : -1;
+}
+
+void park_wake(const struct park *park)
+{
+        run_wake_helper(&park->run);
 }
 
 void park_end(struct park *park)

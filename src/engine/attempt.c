@@ -95,11 +95,17 @@ static int start_in_nest(struct passage *passage, struct attempt *attempt, struc
                          struct error *err)
 {
         struct lodging *lodging = &attempt->lodging;
-        int r = lodging->nest->guest ? nest_hand_over(lodging->nest, passage->backend, plan,
-                                                      &attempt->input, &attempt->run, err)
-                                     : nest_hatch(passage->backend, lodging->nest, lodging->park,
-                                                  plan, &attempt->input, &attempt->run, err);
+        int r;
 
+        if (lodging->nest->guest)
+                r = nest_hand_over(lodging->nest, passage->backend, plan, &attempt->input,
+                                   &attempt->run, err);
+        else if (docker_is_used(passage))
+                r = nest_hatch_whole(passage->backend, lodging->nest, plan, &attempt->input,
+                                     &attempt->run, err);
+        else
+                r = nest_hatch(passage->backend, lodging->nest, lodging->park, plan,
+                               &attempt->input, &attempt->run, err);
         if (r < 0) {
                 give_nest(passage->engine, lodging, false);
                 return r;

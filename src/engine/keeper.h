@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 3, KEEPER_FDS_MAX = 16 };
+enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 4, KEEPER_FDS_MAX = 16 };
 
 /* The wish; with a memory file that holds both plans, one after the other. */
 struct keeper_wish {
@@ -27,11 +27,14 @@ struct keeper_wish {
 
 /* The answer; with descriptors of the nest, of its interpreter where there is one, and of the
  * group: a directory for each controller that is there, and what tells when memory ran out; then
- * those of a guest that waits in it. */
+ * that of a run that is not known yet, or those of a guest that waits in it. */
 struct keeper_answer {
         uint32_t magic;
         uint32_t found, has_park, has_event;
         uint32_t group_version, controllers; /* bit per controller */
+        uint64_t park;                       /* which interpreter it is, where it has one */
+        uint64_t ahead_park; /* which one a run that is not known yet has a guest of */
+        uint32_t has_ahead;
         uint32_t guest_fds;  /* bit per descriptor of a guest that waits; 0: none does */
         struct report ready; /* its own */
         char group_name[CGROUP_NAME_MAX];

@@ -103,7 +103,10 @@ static bool unpack(const struct keeper_answer *answer, const int *fds, size_t co
 
         run_init(&loan->nest.run);
         loan->nest.guest = NULL;
+        loan->nest.ahead_fd = -1;
+        loan->nest.ahead_park = answer->ahead_park;
         loan->park.socket = -1;
+        loan->park.number = answer->park;
         if (next < count)
                 loan->nest.run.socket = fds[next++];
         if (answer->has_park && next < count)
@@ -116,6 +119,8 @@ static bool unpack(const struct keeper_answer *answer, const int *fds, size_t co
                         group->dir_fds[i] = fds[next++];
         if (answer->has_event && next < count)
                 group->event_fd = fds[next++];
+        if (answer->has_ahead && next < count)
+                loan->nest.ahead_fd = fds[next++];
         if (answer->guest_fds)
                 next += unpack_guest(answer, fds + next, count - next, &loan->nest);
         while (next < count)
@@ -130,6 +135,7 @@ static void free_loan(struct loan *loan)
         if (loan->nest.guest)
                 run_close(loan->nest.guest);
         mem_free(loan->nest.guest);
+        nest_call_off(&loan->nest);
         run_close(&loan->nest.run);
         mem_free(loan);
 }

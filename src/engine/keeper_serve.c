@@ -102,6 +102,9 @@ static int answer(int connection, const struct lodging *lodging)
         struct keeper_answer word = { .magic = KEEPER_MAGIC,
                                       .found = 1,
                                       .has_park = lodging->park != NULL,
+                                      .park = lodging->park ? lodging->park->number : 0,
+                                      .has_ahead = lodging->nest->ahead_fd >= 0,
+                                      .ahead_park = lodging->nest->ahead_park,
                                       .has_event = group->event_fd >= 0,
                                       .group_version = group->version };
         int fds[KEEPER_FDS_MAX];
@@ -118,14 +121,17 @@ static int answer(int connection, const struct lodging *lodging)
                 }
         if (word.has_event)
                 fds[count++] = group->event_fd;
+        if (word.has_ahead)
+                fds[count++] = lodging->nest->ahead_fd;
         if (lodging->nest->guest)
                 count += add_guest(lodging->nest->guest, &word, fds + count);
         return message_send(connection, &word, sizeof(word), fds, count);
 }
 
-/* It is the borrower's alone: its streams end with theirs, and it with them. */
+/* They are the borrower's alone, and end with theirs. */
 static void forget_guest(struct nest *nest)
 {
+        nest_forget_ahead(nest);
         if (nest->guest)
                 run_close(nest->guest);
         mem_free(nest->guest);

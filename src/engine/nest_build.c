@@ -85,7 +85,8 @@ static int start_nest(struct engine *engine, const struct nest_kind *kind, struc
         return nest_wait(nest) == 0 ? 1 : 0; /* the helper's path is not needed any more */
 }
 
-struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
+struct nest *nest_build(struct engine *engine, const struct nest_kind *kind,
+                        const struct park *park)
 {
         struct nest *nest = mem_alloc(sizeof(*nest));
         int r = nest ? start_nest(engine, kind, nest) : -1;
@@ -97,7 +98,7 @@ struct nest *nest_build(struct engine *engine, const struct nest_kind *kind)
         if (r > 0 &&
             (!nest_kind_has_guest(kind) || place_guest(engine, nest, &kind->park_plan) == 0)) {
                 if (!kind->is_once)
-                        nest_prepare(nest);
+                        (void)nest_prepare(nest, park); /* else, when its run comes */
                 return nest;
         }
         nest_drop(nest);

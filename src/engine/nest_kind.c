@@ -26,7 +26,8 @@ static struct plan template_of(const struct plan *plan)
         template.disk_bytes = template.disk_inodes = template.file_bytes = 0;
         template.open_files = template.memory_bytes = 0;
         template.join_count = template.has_into = template.parent_count = 0;
-        template.adopts = template.report_fd = 0;
+        template.adopts = 0;
+        template.report_fd = plan->report_fd != 0; /* which one it is shows then */
         return template;
 }
 

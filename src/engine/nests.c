@@ -138,7 +138,7 @@ bool nests_start_thread(struct nests *nests, pthread_t *thread, void *(*main)(vo
 static void order_missing(struct nests *nests, struct stock *stock)
 {
         unsigned all = stock->lent + stock->idle_count + stock->missing + stock->is_building;
-        unsigned spare = all - stock->lent + stock->settling; /* those are there in a moment */
+        unsigned spare = all - stock->lent;
         unsigned wanted = nests->least > 1 ? nests->least : 1;
 
         if (nests->ending)
@@ -255,7 +255,7 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         struct nest *nest = lodging->nest;
 
         if (clean && !stock->kind.is_once)
-                nest_prepare(nest); /* before anybody else has it */
+                (void)nest_prepare(nest, lodging->park); /* before anybody else has it */
         (void)pthread_mutex_lock(&nests->lock);
         stock->lent--;
         stock->settling -= lodging->is_settling;
@@ -281,6 +281,8 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
                 nests_doom(nests, nest, NULL, "slot.ended"); /* others settle meanwhile */
                 nest = NULL;
         }
+        if (nest)
+                nests_wake_parks(nests);
         nests->dropping += nest != NULL;
         (void)pthread_cond_broadcast(&nests->built); /* who waits for it looks again */
         (void)pthread_mutex_unlock(&nests->lock);

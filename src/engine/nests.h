@@ -50,8 +50,9 @@ int nest_kind_complete(struct nest_kind *kind);
 void nest_kind_done(struct nest_kind *kind);
 
 /* nest_build.c: by the encoded plans; NULL where it did not come about. What was built is dropped,
- * not freed. */
-struct nest *nest_build(struct engine *engine, const struct nest_kind *kind);
+ * not freed. A nest has its first guest made by the interpreter, where there is one already. */
+struct nest *nest_build(struct engine *engine, const struct nest_kind *kind,
+                        const struct park *park);
 /* An interpreter that takes more than `memory` bytes is ended. */
 struct park *park_build(struct engine *engine, const struct strbuf *plan, uint64_t memory);
 void nest_drop(struct nest *nest);

@@ -26,12 +26,13 @@ static void end_building(struct nests *nests, struct stock *stock, bool is_made,
 /* Both are called with the lock, which is let go while something is built; whether it was. */
 static bool add_nest(struct nests *nests, struct stock *stock)
 {
+        const struct park *park = stock->park; /* which nobody but this thread ends */
         struct nest *nest;
 
         stock->missing--;
         stock->is_building = true;
         (void)pthread_mutex_unlock(&nests->lock);
-        nest = nest_build(nests->engine, &stock->kind);
+        nest = nest_build(nests->engine, &stock->kind, park);
         (void)pthread_mutex_lock(&nests->lock);
         if (nest)
                 stock->idle[stock->idle_count++] = nest; /* no more are missing than have room */
@@ -162,12 +163,23 @@ static void look_after(struct nests *nests)
         }
 }
 
+void nests_wake_parks(struct nests *nests)
+{
+        for (unsigned i = 0; i < nests->stock_count; i++) {
+                if (nests->stocks[i].park)
+                        park_wake(nests->stocks[i].park);
+                if (nests->stocks[i].old_park)
+                        park_wake(nests->stocks[i].old_park);
+        }
+}
+
 /* With the lock, which is let go while something is ended. */
 void nests_end_doomed(struct nests *nests)
 {
         while (nests->doomed_count > 0) {
                 struct doomed doomed = nests->doomed[--nests->doomed_count];
 
+                nests_wake_parks(nests);
                 nests->is_ending = true;
                 (void)pthread_mutex_unlock(&nests->lock);
                 if (doomed.nest)

@@ -6,9 +6,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "kernel/caps.h"
-#include "kernel/landlock.h"
 #include "kernel/seccomp.h"
 #include "kernel/sys.h"
 
@@ -18,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -50,24 +49,29 @@ int guest_limit(int resource, uint64_t value)
 
 static int set_limits(struct init *init)
 {
-        const struct plan *plan = &init->plan;
-        const struct {
+        static const struct {
                 int resource;
                 uint64_t value;
         } limits[] = {
-                { RLIMIT_CORE, 0 },           { RLIMIT_FSIZE, plan->file_bytes },
-                { RLIMIT_MEMLOCK, 64 << 10 }, { RLIMIT_MSGQUEUE, 64 << 10 },
-                { RLIMIT_NICE, 0 },           { RLIMIT_RTPRIO, 0 },
-                { RLIMIT_SIGPENDING, 1024 },  { RLIMIT_CPU, plan->cpu_seconds },
+                { RLIMIT_CORE, 0 }, { RLIMIT_MEMLOCK, 64 << 10 }, { RLIMIT_MSGQUEUE, 64 << 10 },
+                { RLIMIT_NICE, 0 }, { RLIMIT_RTPRIO, 0 },         { RLIMIT_SIGPENDING, 1024 },
         };
 
+        (void)init;
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
                 if (guest_limit(limits[i].resource, limits[i].value) < 0)
                         return -1;
         return 0;
 }
 
-/* In the guest's own user namespace, where nobody but its processes is counted: a limit that stood
+static int set_run_limits(struct init *init)
+{
+        return guest_limit(RLIMIT_FSIZE, init->plan.file_bytes) < 0
+                       ? -1
+                       : guest_limit(RLIMIT_CPU, init->plan.cpu_seconds);
+}
+
+/* In the guest's user namespace, where nobody but its processes is counted: a limit that stood
  * before would have become that of the namespace around it, where keepers and nests are. */
 static int limit_processes(struct init *init)
 {
@@ -79,11 +83,12 @@ static int pin(struct init *init)
 {
         cpu_set_t allowed, chosen;
         unsigned left = init->plan.pin_cpus;
-        unsigned start = init->report.guest_uid ^ init->plan.supervisor_pid;
+        uint16_t start;
 
         if (left == 0)
                 return 0;
-        if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+        if (getrandom(&start, sizeof(start), 0) < 0 ||
+            sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
                 return -1;
         CPU_ZERO(&chosen);
         for (unsigned i = 0; i < CPU_SETSIZE && left > 0; i++) {
@@ -97,30 +102,20 @@ static int pin(struct init *init)
         return sched_setaffinity(0, sizeof(chosen), &chosen);
 }
 
-static int become_guest(struct init *init)
+int guest_become(struct init *init)
 {
-        /* The streams are pipes of the caller's: theirs to open again by /dev/stdout. */
-        for (int i = 0; i < 3 && init->change_uid; i++) {
-                struct stat st;
-
-                if (fstat(i, &st) == 0 && S_ISFIFO(st.st_mode) &&
-                    fchown(i, init->guest_uid, init->guest_uid) < 0)
-                        return -1;
-        }
         return init->change_uid ? caps_become(init->guest_uid, init->guest_uid) : 0;
 }
 
 /* A namespace of the guest's own below everything set up so far: nothing it could ever regain in it
  * gives power over the mounts or the network outside of it. */
-static int make_guest_namespace(struct init *init)
+static int make_own_namespace(struct init *init)
 {
         uint32_t outer_gid = init->change_uid            ? init->guest_uid
                              : init->plan.user_namespace ? 0
                                                          : getegid();
         int written;
 
-        if (init->plan.kind == PLAN_LOCAL)
-                return 0;
         if (unshare(CLONE_NEWUSER) < 0)
                 return -1;
         written =
@@ -129,6 +124,17 @@ static int make_guest_namespace(struct init *init)
                 return -1;
         init->report.io_write_bytes = (uint64_t)written; /* ours, not the program's */
         return 0;
+}
+
+int guest_enter_namespace(struct init *init)
+{
+        if (init->plan.kind == PLAN_LOCAL)
+                return 0;
+        if (init->guest_user_fd < 0)
+                return make_own_namespace(init);
+        return setns(init->guest_user_fd, CLONE_NEWUSER) < 0
+                       ? -1
+                       : prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* what it was made is */
 }
 
 /* An empty stream is the host's /dev/null: its times and locks are the host's, too. The
@@ -156,8 +162,7 @@ static int drop_capabilities(struct init *init)
         return caps_drop_all(!has_namespace && !init->change_uid);
 }
 
-/* Without mounts, a workspace that is kept is one of the host's, in which others may put links. */
-static bool is_handed_in(const struct init *init)
+bool guest_is_handed_in(const struct init *init)
 {
         return init->plan.kind == PLAN_LOCAL && init->plan.workspace[0];
 }
@@ -166,7 +171,7 @@ int guest_open_directory(const struct init *init, int flags)
 {
         const char *path = init->plan.directory;
 
-        return is_handed_in(init)
+        return guest_is_handed_in(init)
                        ? sys_openat2(AT_FDCWD, path, flags | O_DIRECTORY, SYS_RESOLVE_NO_SYMLINKS)
                        : open(path, flags | O_DIRECTORY | O_CLOEXEC);
 }
@@ -182,7 +187,7 @@ int guest_enter_directory(struct init *init)
 {
         umask(022);
         report_detail(init, init->plan.directory);
-        if (is_handed_in(init) ? enter_handed_in(init) < 0 : chdir(init->plan.directory) < 0)
+        if (guest_is_handed_in(init) ? enter_handed_in(init) < 0 : chdir(init->plan.directory) < 0)
                 return -1;
         init->report.detail[0] = '\0';
         return 0;
@@ -192,122 +197,6 @@ static int set_no_new_privs(struct init *init)
 {
         (void)init;
         return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-}
-
-/* What lies below something that may be read as well needs no rule of its own: links lead to paths
- * that have one, or out of the container, where there is nothing. */
-static bool is_covered(const struct init *init, const struct plan_mount *mount)
-{
-        if (init->plan.kind != PLAN_CONTAINER || mount->kind == PLAN_MOUNT_WRITE)
-                return false;
-        for (uint32_t i = 0; i < init->plan.mount_count; i++) {
-                const struct plan_mount *other = &init->plan.mounts[i];
-
-                if (other->kind != PLAN_MOUNT_WRITE && path_is_below(mount->target, other->target))
-                        return true;
-        }
-        return path_is_below(mount->target, "/etc");
-}
-
-/* In a container what was handed in is a mount by now; in a local run it is the host's own. */
-static int allow_mount(const struct init *init, int rules, int abi, const struct plan_mount *mount)
-{
-        enum landlock_access access =
-                mount->kind == PLAN_MOUNT_WRITE ? LANDLOCK_WRITE : LANDLOCK_READ;
-
-        if (init->plan.kind == PLAN_CONTAINER)
-                return landlock_allow(rules, abi, mount->target, access);
-        if (mount->kind == PLAN_MOUNT_SYSTEM)
-                return landlock_allow(rules, abi, mount->source, access);
-        return landlock_allow_handed_in(rules, abi, mount->source, access);
-}
-
-/* The same file rules once more; in a local run, the only ones. */
-static int allow_paths(const struct init *init, int rules, int abi)
-{
-        static const struct {
-                const char *path;
-                enum landlock_access access;
-                bool in_container;
-        } fixed[] = {
-                { "/", LANDLOCK_LIST, true },
-                { "/proc", LANDLOCK_READ, true },
-                { "/proc", LANDLOCK_READ, false },
-                /* A container's /dev holds nothing but what it may use; the host's holds more. */
-                { "/dev", LANDLOCK_DEVICE, true },
-                { "/dev/null", LANDLOCK_DEVICE, false },
-                { "/dev/zero", LANDLOCK_DEVICE, false },
-                { "/dev/full", LANDLOCK_DEVICE, false },
-                { "/dev/random", LANDLOCK_READ, false },
-                { "/dev/urandom", LANDLOCK_READ, false },
-                { "/dev/shm", LANDLOCK_WRITE, true },
-                { "/tmp", LANDLOCK_WRITE, true },
-                { "/workspace", LANDLOCK_WRITE, true },
-                { "/code", LANDLOCK_READ, true },
-                { "/etc", LANDLOCK_READ, true },
-        };
-        bool container = init->plan.kind == PLAN_CONTAINER;
-
-        for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-                if (container == fixed[i].in_container &&
-                    landlock_allow(rules, abi, fixed[i].path, fixed[i].access) < 0)
-                        return -1;
-        for (uint32_t i = 0; i < init->plan.mount_count; i++) {
-                const struct plan_mount *mount = &init->plan.mounts[i];
-
-                if (!is_covered(init, mount) && allow_mount(init, rules, abi, mount) < 0)
-                        return -1;
-        }
-        return 0;
-}
-
-static int allow_scratch(const struct init *init, int rules, int abi)
-{
-        static const struct {
-                const char *name;
-                enum landlock_access access;
-        } parts[] = {
-                { "code", LANDLOCK_READ },
-                { "workspace", LANDLOCK_WRITE },
-                { "tmp", LANDLOCK_WRITE },
-        };
-        char path[4200];
-
-        for (size_t i = 0; i < ARRAY_SIZE(parts) && init->plan.scratch[0]; i++) {
-                (void)snprintf(path, sizeof(path), "%s/%s", init->plan.scratch, parts[i].name);
-                if (landlock_allow(rules, abi, path, parts[i].access) < 0)
-                        return -1;
-        }
-        return (is_handed_in(init) ? landlock_allow_handed_in : landlock_allow)(
-                rules, abi, init->plan.directory, LANDLOCK_WRITE);
-}
-
-static int apply_landlock(struct init *init)
-{
-        int abi = landlock_abi();
-        AUTO_CLOSE int rules = -1;
-
-        if (!init->plan.landlock)
-                return 0;
-        if (abi == 0) {
-                errno = ENOSYS;
-                return -1;
-        }
-        /* Where the supervisor is asked it makes every connection itself, and none is the guest's.
-         */
-        rules = landlock_new(abi, abi >= 6,
-                             abi >= 4 && (init->plan.network == PLAN_NETWORK_NONE ||
-                                          init->plan.network == PLAN_NETWORK_ASKED));
-        if (rules < 0 || allow_paths(init, rules, abi) < 0)
-                return -1;
-        if (init->plan.kind == PLAN_LOCAL && allow_scratch(init, rules, abi) < 0)
-                return -1;
-        init->report.landlock_abi = abi;
-        if (landlock_apply(rules) < 0)
-                return -1;
-        if (verify_landlock())
-                init->report.seen |= PROTECTION_BIT(LANDLOCK);
-        return 0;
 }
 
 /* The library in a guest that waits talks over one of them, and is loaded from the other. */
@@ -335,6 +224,10 @@ static int close_descriptors(struct init *init)
                 return keep_waiting_descriptors(init);
         if (!number)
                 return sys_close_range(HELPER_SOCKET + 1, ~0u);
+        if (init->is_parked) /* it comes with the run: nothing else may have the number */
+                return dup3(HELPER_SOCKET, REPORT_FILE, O_CLOEXEC) < 0
+                               ? -1
+                               : sys_close_range(REPORT_FILE + 1, ~0u);
         if (number > (uint32_t)init->file_fd_count) {
                 errno = EPROTO;
                 return -1;
@@ -343,6 +236,23 @@ static int close_descriptors(struct init *init)
         if (fd == REPORT_FILE ? fcntl(fd, F_SETFD, 0) < 0 : dup3(fd, REPORT_FILE, 0) < 0)
                 return -1;
         return sys_close_range(REPORT_FILE + 1, ~0u);
+}
+
+/* What came when the others were closed already, but for the file in which a worker reports. */
+static int close_handed_over(struct init *init)
+{
+        uint32_t number = init->handed_fd_count ? init->plan.report_fd : 0;
+
+        if (number > (uint32_t)init->file_fd_count) {
+                errno = EPROTO;
+                return -1;
+        }
+        if (number && dup3(init->file_fds[number - 1], REPORT_FILE, 0) < 0)
+                return -1;
+        for (int i = 0; i < init->handed_fd_count; i++)
+                fd_close(init->handed_fds[i]);
+        init->handed_fd_count = 0;
+        return 0;
 }
 
 /* What it tries to reach is worth telling, but nothing depends on it: a supervisor around us may be
@@ -429,23 +339,27 @@ int guest_verify(struct init *init)
         return -1;
 }
 
+/* One that is there before its run does what needs nothing of that ahead, and the rest then. */
 static const struct step steps[] = {
         { STAGE_SESSION, start_session, true },
         { STAGE_RLIMITS, set_limits, true },
+        { STAGE_RLIMITS, set_run_limits, true, .needs_run = true },
         { STAGE_AFFINITY, pin, false },
-        { STAGE_IDENTITY, become_guest, true },
-        { STAGE_GUEST_NAMESPACE, make_guest_namespace, false },
+        { STAGE_IDENTITY, guest_become, true },
+        { STAGE_GUEST_NAMESPACE, guest_enter_namespace, false },
         { STAGE_RLIMITS, limit_processes, true },
         { STAGE_CAPABILITIES, drop_capabilities, true },
-        { STAGE_DESCRIPTORS, take_own_null, true },
-        { STAGE_DIRECTORY, guest_enter_directory, true },
+        { STAGE_DESCRIPTORS, take_own_null, true, .needs_run = true },
+        { STAGE_DIRECTORY, guest_enter_directory, true, .needs_run = true },
         { STAGE_NO_NEW_PRIVS, set_no_new_privs, true },
-        { STAGE_LANDLOCK, apply_landlock, false },
-        { STAGE_INPUTS, guest_files, true }, /* a link in a kept workspace leads no further now */
+        { STAGE_LANDLOCK, access_apply, false },
+        /* A link in a kept workspace leads no further now. */
+        { STAGE_INPUTS, guest_files, true, .needs_run = true },
+        { STAGE_DESCRIPTORS, close_handed_over, true, .needs_run = true },
         { STAGE_DESCRIPTORS, close_descriptors, true },
         { STAGE_NOTIFY, ask_supervisor, true },
         { STAGE_SECCOMP, apply_filter, false },
-        { STAGE_VERIFY, guest_verify, true },
+        { STAGE_VERIFY, guest_verify, true, .needs_run = true },
 };
 
 void guest_count_cpu(struct init *init)
@@ -458,9 +372,17 @@ void guest_count_cpu(struct init *init)
         init->report.cpu_system_us = clock_us(usage.ru_stime);
 }
 
+void guest_confine_ahead(struct init *init)
+{
+        steps_run_part(init, steps, ARRAY_SIZE(steps), false);
+}
+
 void guest_confine(struct init *init)
 {
-        steps_run(init, steps, ARRAY_SIZE(steps));
+        if (init->is_parked)
+                steps_run_part(init, steps, ARRAY_SIZE(steps), true);
+        else
+                steps_run(init, steps, ARRAY_SIZE(steps));
         guest_count_cpu(init);
         report_send(init, REPORT_READY, &init->fork_listener, init->fork_listener >= 0);
 }

@@ -43,12 +43,20 @@ struct init {
         uint32_t guest_uid;            /* as this process's user namespace calls it */
         uint32_t keeper_uid;
         bool change_uid;
-        bool is_hatched;     /* in a nest */
-        int socket;          /* for reports: HELPER_SOCKET, but in a guest that waited */
-        int waiting_pair[2]; /* between the keeper and a guest that waits for its program */
-        bool is_parked;      /* the guest is no new program, but a copy of a parked interpreter */
-        int park_fd;         /* the parked interpreter that the guest comes from, or -1 */
-        const int *join_fds;
+        bool is_hatched;       /* in a nest */
+        int socket;            /* for reports: HELPER_SOCKET, but in a guest that waited */
+        int waiting_pair[2];   /* between the keeper and a guest that waits for its program */
+        bool is_parked;        /* the guest is no new program, but a copy of a parked interpreter */
+        const int *handed_fds; /* those that came with its run */
+        int handed_fd_count;
+        int guest_user_fd; /* the user namespace of a nest's guests, or -1 */
+        int nest_plan_fd;  /* the nest's own plan, which its guests are confined by */
+        uint64_t nest_plan_length;
+        const int *park_fds; /* of the parked interpreter that the guest comes from, and those that
+                                enter the groups */
+        int park_fd_count;
+        int copy_fd, copy_end_fd; /* a copy of a parked interpreter that waits for its run, and what
+                                     tells its end; or -1 */
         int namespace_fds[NAMESPACE_COUNT]; /* in a nest: the way into them, for a parked
                                                interpreter */
         uint64_t code_bytes, code_inodes;   /* in a nest: what /code is made for */
@@ -71,6 +79,7 @@ struct step {
         enum stage stage;
         int (*run)(struct init *init);
         bool vital;
+        bool needs_run; /* it cannot be done before the run is known */
 };
 
 /* report.c */
@@ -84,6 +93,8 @@ _Noreturn void report_failure(struct init *init, enum stage stage, int sys_errno
 void report_detail(struct init *init, const char *path);
 /* Runs the steps in order; the first fatal failure ends the process. */
 void steps_run(struct init *init, const struct step *steps, size_t count);
+/* Those alone that need the run, or do not. */
+void steps_run_part(struct init *init, const struct step *steps, size_t count, bool needs_run);
 
 /* container.c, local.c: the life of the keeper; do not return. */
 _Noreturn void container_keeper(struct init *init);
@@ -106,11 +117,23 @@ _Noreturn void local_keeper(struct init *init);
 int keeper_enter_groups(struct init *init);
 int keeper_tie_to_warden(struct init *init, int death_signal);
 _Noreturn void keeper_run(struct init *init);
-/* The same for a guest that a parked interpreter brings. */
-_Noreturn void keeper_adopt(struct init *init, int plan_fd, uint64_t plan_length);
+/* The streams are pipes of the caller's: the guest's to open again by /dev/stdout. */
+void keeper_give_streams(struct init *init);
+void keeper_terminate_all(void);
+/* Tells how many processes the guest left behind, and ends them. */
+void keeper_end_survivors(struct init *init);
+/* The keeper needs nothing any more but the right to signal the guest. */
+void keeper_give_up_privileges(struct init *init);
+/* adopt.c: the same for a guest that a parked interpreter brings. */
+/* Asks for one that waits. */
+void adopt_ask(struct init *init);
+/* Hands it the run that init->plan is. One that died meanwhile is asked for once more. */
+_Noreturn void adopt_run(struct init *init, int plan_fd, uint64_t plan_length);
 /* once.c: has the guest's program handed to it. Returns in the keeper, when that is done. */
 void once_hand_over(struct init *init);
 int once_make_pair(struct init *init);
+/* The run that a keeper waits for; with it as many streams. Room for ORDER_FDS_MAX descriptors. */
+void hand_receive(struct init *init, size_t stream_count, struct hand *ret_hand, int *ret_fds);
 /* nest.c: steps that once.c shares. */
 int nest_close_code(struct init *init);
 int nest_size_code(struct init *init);
@@ -154,17 +177,27 @@ int files_make(struct init *init, bool below);
 int guest_files(struct init *init);
 
 /* guest.c, verify.c */
-/* All steps, then the report that the program starts. Returns only where all went well. */
+/* All steps, or those that are left where the guest is a copy, then the report that the program
+ * starts. Returns only where all went well. */
 void guest_confine(struct init *init);
+/* Those that need nothing of the run, by the plan of the nest. */
+void guest_confine_ahead(struct init *init);
 _Noreturn void guest_run(struct init *init);
 /* Steps of it, for a guest that waited: it proves what holds once more. */
 int guest_enter_directory(struct init *init);
 /* Opens that directory. */
 int guest_open_directory(const struct init *init, int flags);
 int guest_verify(struct init *init);
+/* Without mounts, a workspace that is kept is one of the host's, in which others may put links. */
+bool guest_is_handed_in(const struct init *init);
+int guest_become(struct init *init);
+/* Its user namespace: that of its nest, or else one that it makes. */
+int guest_enter_namespace(struct init *init);
 int guest_limit(int resource, uint64_t value);
 /* Notes in the report what this process has computed so far: that is not the program's. */
 void guest_count_cpu(struct init *init);
+/* access.c */
+int access_apply(struct init *init);
 uint64_t verify_protections(const struct init *init);
 /* Whether Landlock holds, right after it was applied. The file that shows it is root's while we may
  * not be looked into, and refused without any Landlock; and once the filter of a run that is

@@ -17,8 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 int keeper_enter_groups(struct init *init)
@@ -157,9 +156,9 @@ static uint64_t read_children(struct counters *ret)
         return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-/* Tells how many processes the guest left behind, and ends them. Where there are none nobody is
- * signalled: a signal to all has the kernel look at every process of the machine. */
-static void end_survivors(struct init *init)
+/* Where there are none nobody is signalled: a signal to all has the kernel look at every process of
+ * the machine. */
+void keeper_end_survivors(struct init *init)
 {
         int count = count_processes();
 
@@ -175,7 +174,7 @@ static void report_end(struct init *init, int status, int io_fd, struct counters
 
         init->report.wait_status = status;
         if (init->plan.kind == PLAN_CONTAINER)
-                end_survivors(init);
+                keeper_end_survivors(init);
         else
                 keeper_end_all(init);
         (void)read_io(io_fd, &now);
@@ -190,14 +189,24 @@ static void report_end(struct init *init, int status, int io_fd, struct counters
         _exit(0);
 }
 
-/* The keeper needs nothing any more but the right to signal the guest. */
-static void give_up_privileges(struct init *init)
+void keeper_give_up_privileges(struct init *init)
 {
         if (init->change_uid && caps_become(init->keeper_uid, init->keeper_uid) < 0)
                 report_failure(init, STAGE_IDENTITY, errno);
         if (caps_keep_only(CAP_KILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 report_failure(init, STAGE_CAPABILITIES, errno);
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the change of id reset it; cannot fail */
+}
+
+void keeper_give_streams(struct init *init)
+{
+        for (int i = 0; i < 3 && init->change_uid; i++) {
+                struct stat st;
+
+                if (fstat(i, &st) == 0 && S_ISFIFO(st.st_mode) &&
+                    fchown(i, init->guest_uid, init->guest_uid) < 0)
+                        report_failure(init, STAGE_IDENTITY, errno);
+        }
 }
 
 static int guest_main(void *argument)
@@ -222,7 +231,7 @@ static bool is_order(const siginfo_t *info)
         return info->si_code == SI_USER && info->si_pid == 0;
 }
 
-static void terminate_all(void)
+void keeper_terminate_all(void)
 {
         (void)kill(-1, SIGTERM); /* whoever is left */
         (void)kill(-1, SIGCONT); /* the stopped ones must hear it too */
@@ -249,6 +258,7 @@ _Noreturn void keeper_run(struct init *init)
         /* We give up our rights when the program runs already: too late for a refusal. */
         if (!caps_are_known())
                 report_failure(init, STAGE_CAPABILITIES, errno);
+        keeper_give_streams(init);
         guest = start_guest(init);
         /* It had our memory, and changed its id in it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -260,7 +270,7 @@ _Noreturn void keeper_run(struct init *init)
                 once_hand_over(init);
         own = read_io(io_fd, &before);
         (void)read_children(&before);
-        give_up_privileges(init);
+        keeper_give_up_privileges(init);
         /* A new id clears the death signal. */
         (void)keeper_tie_to_warden(init, init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT);
         for (;;) {
@@ -273,7 +283,7 @@ _Noreturn void keeper_run(struct init *init)
                 if (signal == SIGINT && init->plan.kind == PLAN_LOCAL)
                         (void)kill_children(init);
                 if (signal == SIGTERM && init->plan.kind == PLAN_CONTAINER) {
-                        terminate_all();
+                        keeper_terminate_all();
                 } else if (signal == SIGTERM) {
                         (void)kill(-guest, SIGTERM);
                         (void)kill(-guest, SIGCONT);
@@ -282,97 +292,4 @@ _Noreturn void keeper_run(struct init *init)
                         if (pid == guest)
                                 report_end(init, status, io_fd, before, own);
         }
-}
-
-/* ---- a guest from a parked interpreter ---- */
-
-/* Asks for it; what tells us its end, or -1. */
-static int ask_for_guest(struct init *init, int plan_fd, uint64_t plan_length)
-{
-        struct adopt adopt = { .magic = ADOPT_MAGIC,
-                               .plan_length = plan_length,
-                               .guest_uid = init->guest_uid,
-                               .change_uid = init->change_uid,
-                               .join_count = init->plan.join_count,
-                               .user_namespace = init->plan.user_namespace,
-                               .seen = init->report.seen };
-        int fds[ORDER_FDS_MAX] = { HELPER_SOCKET, -1, plan_fd, 0, 1, 2 };
-        int count = ADOPT_FIXED_FDS, pair[2];
-
-        if (ADOPT_FIXED_FDS + init->plan.join_count + (uint32_t)init->file_fd_count >
-                    ORDER_FDS_MAX ||
-            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-                return -1;
-        fds[ADOPT_END] = pair[1];
-        memcpy(fds + ADOPT_NAMESPACES, init->namespace_fds, sizeof(init->namespace_fds));
-        for (uint32_t i = 0; i < init->plan.join_count; i++)
-                fds[count++] = init->join_fds[i];
-        for (int i = 0; i < init->file_fd_count; i++)
-                fds[count++] = init->file_fds[i];
-        adopt.fd_count = (uint32_t)count;
-        if (message_send(init->park_fd, &adopt, sizeof(adopt), fds, (size_t)count) < 0) {
-                fd_close(pair[0]);
-                pair[0] = -1;
-        }
-        fd_close(pair[1]);
-        for (int i = 0; i < NAMESPACE_COUNT; i++)
-                fd_close(init->namespace_fds[i]);
-        return pair[0];
-}
-
-/* Its children come to us when their parents die. */
-static void serve_signals(int signals_fd)
-{
-        struct signalfd_siginfo info;
-
-        if (read(signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
-                return;
-        if (info.ssi_signo == SIGTERM && info.ssi_code == SI_USER && info.ssi_pid == 0)
-                terminate_all();
-        while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-                ;
-}
-
-static _Noreturn void report_adopted_end(struct init *init, const struct adopt_end *end)
-{
-        if (end->sys_errno)
-                report_failure(init, STAGE_FORK, end->sys_errno);
-        init->report.wait_status = end->wait_status;
-        end_survivors(init);
-        init->report.cpu_user_us = end->cpu_user_us;
-        init->report.cpu_system_us = end->cpu_system_us;
-        init->report.memory_peak = end->memory_peak;
-        report_send(init, REPORT_EXITED, NULL, 0);
-        _exit(0);
-}
-
-_Noreturn void keeper_adopt(struct init *init, int plan_fd, uint64_t plan_length)
-{
-        struct adopt_end end = { .sys_errno = EPIPE };
-        struct pollfd watched[2] = { { .events = POLLIN }, { .events = POLLIN } };
-        sigset_t signals;
-        size_t count = 0;
-
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGCHLD);
-        sigaddset(&signals, SIGTERM);
-        (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-        watched[0].fd = ask_for_guest(init, plan_fd, plan_length);
-        watched[1].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-        if (watched[0].fd < 0 || watched[1].fd < 0)
-                report_failure(init, STAGE_FORK, errno);
-        for (int i = 0; i < 3; i++)
-                fd_close(i); /* the guest's streams must end with the guest */
-        fd_close(init->park_fd);
-        for (uint32_t i = 0; i < init->plan.join_count; i++)
-                fd_close(init->join_fds[i]);
-        give_up_privileges(init);
-        (void)keeper_tie_to_warden(init, SIGKILL); /* a new id clears the death signal */
-        while (watched[0].revents == 0) {
-                (void)poll(watched, 2, -1);
-                if (watched[1].revents)
-                        serve_signals(watched[1].fd);
-        }
-        (void)message_receive(watched[0].fd, 0, &end, sizeof(end), NULL, 0, &count);
-        report_adopted_end(init, &end);
 }

@@ -74,7 +74,10 @@ static void deal_descriptors(struct init *init, const struct order *order)
         next += plan->parent_count;
         init->file_fds = order_fds + next;
         init->file_fd_count = (int)(order->fd_count - next);
-        for (int i = 0; i < ORDER_FIXED_FDS; i++)
+        init->copy_fd = init->copy_end_fd = init->guest_user_fd = -1;
+        init->nest_plan_fd = plan->nest ? order_fds[0] : -1;
+        init->nest_plan_length = order->plan_length;
+        for (int i = plan->nest ? 1 : 0; i < ORDER_FIXED_FDS; i++)
                 fd_close(order_fds[i]);
 }
 

@@ -7,9 +7,9 @@
  * The nest is the parent of the keepers. It lives in the control group, so that they are born
  * there, and in the caller's pid namespace, so that a parked interpreter can join them.
  *
- * A keeper can be cloned ahead of its run, an egg: it makes its namespaces and mounts, which is
- * half of the way to a guest, and waits for the order, of which it needs nothing for that. No guest
- * has been near it. Where there is none, or it died, the keeper is cloned when the order comes.
+ * A keeper is cloned ahead of its run where it can be: it makes its namespaces and mounts, has a
+ * parked interpreter bring the guest where it comes from one (adopt.c), and waits for its run. That
+ * comes to it straight, and not to us.
  */
 #include "init/init.h"
 #include "base/fd.h"
@@ -30,7 +30,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CODE_INODES = 512, CODE_FOLDERS = 33, UNSIZED_BYTES = 64 << 10, UNSIZED_INODES = 64 };
+enum {
+        CODE_INODES = 512,
+        CODE_FOLDERS = 33,
+        UNSIZED_BYTES = 64 << 10,
+        UNSIZED_INODES = 64,
+        CHILD_STACK = 64 << 10
+};
 
 /* What runs in a nest could leave for the next: counters of the network namespace, of what they
  * tried to send and of what the kernel sends for the groups that they join. */
@@ -41,13 +47,6 @@ struct counters {
         int fds[COUNTER_FILES];
         ssize_t lengths[COUNTER_FILES];
         char before[COUNTER_FILES][COUNTER_BYTES]; /* any run */
-};
-
-/* A keeper that waits for its run. */
-struct egg {
-        pid_t pid; /* 0: there is none */
-        int pidfd;
-        int socket;
 };
 
 /* A user namespace may mount a /proc only where one is in sight: the caller's is kept below those
@@ -110,6 +109,33 @@ static int open_own_namespaces(struct init *init)
         return open_namespaces(init, true);
 }
 
+/* In a child that shares our memory and descriptors. */
+static int make_guest_user(void *argument)
+{
+        struct init *init = argument;
+
+        if (guest_become(init) < 0 || guest_enter_namespace(init) < 0)
+                _exit(errno);
+        init->guest_user_fd = openat(init->host_proc, "self/ns/user", O_RDONLY | O_CLOEXEC);
+        _exit(init->guest_user_fd < 0 ? errno : 0);
+}
+
+/* Of all guests here, one after the other: making one, and taking it down, is a good part of a
+ * run. They can set nothing in it: they have no capabilities, and no keys. */
+static int open_guest_user(struct init *init)
+{
+        static char stack[CHILD_STACK] __attribute__((aligned(16)));
+        int status = 0;
+        pid_t child = clone(make_guest_user, stack + sizeof(stack),
+                            CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, init);
+
+        if (child < 0 || waitpid(child, &status, __WALL) < 0)
+                return -1;
+        errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+        init->report.io_write_bytes = 0; /* of no guest */
+        return errno == 0 ? 0 : -1;
+}
+
 static const struct step nest_steps[] = {
         { STAGE_NETWORK, network_begin, true },
         { STAGE_USER_MAP, container_map_user, true },
@@ -128,6 +154,7 @@ static const struct step nest_steps[] = {
         { STAGE_GROUP, keeper_enter_groups, true },
         { STAGE_GROUP_NAMESPACE, container_make_group_namespace, false },
         { STAGE_NAMESPACES, open_shared_namespaces, true },
+        { STAGE_GUEST_NAMESPACE, open_guest_user, true },
 };
 
 static void counters_open(const struct init *init, struct counters *counters)
@@ -227,60 +254,83 @@ static void lay(struct init *init)
         steps_run(init, egg_steps, ARRAY_SIZE(egg_steps));
 }
 
-/* The keeper of a run, pid 1 of its namespaces, once it has its order. */
-static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, const int *fds)
+static void close_all(const int *fds, size_t count)
 {
-        int next = HATCH_FIXED_FDS;
+        for (size_t i = 0; i < count; i++)
+                fd_close(fds[i]);
+}
 
-        init_decode_plan(init, fds[1], hatch->plan_length);
+static void take_streams(struct init *init, const int *fds)
+{
         for (int i = 0; i < 3; i++)
-                if (dup3(fds[2 + i], i, 0) < 0)
+                if (dup3(fds[i], i, 0) < 0)
                         report_failure(init, STAGE_ORDER, errno);
-        init->park_fd = init->plan.adopts ? fds[next++] : -1;
-        init->join_fds = fds + next;
-        next += init->plan.adopts ? (int)init->plan.join_count : 0;
-        if (next > (int)hatch->fd_count)
+        close_all(fds, 3); /* the guest's streams must end with the guest */
+}
+
+/* The keeper of a run that comes later. */
+static _Noreturn void wait_main(struct init *init, const struct hatch *hatch, const int *fds)
+{
+        /* An ordinary user may not have many descriptors on their way, and they would stay there.
+         */
+        bool tells_ahead = !init->plan.user_namespace;
+        int handed[ORDER_FDS_MAX];
+        struct hand hand;
+
+        init->park_fds = fds + 1;
+        init->park_fd_count = (int)hatch->fd_count - 1;
+        if (init->park_fd_count > 0)
+                adopt_ask(init);
+        if (tells_ahead)
+                container_send_places(init);
+        hand_receive(init, HAND_STREAMS, &hand, handed);
+        if (!tells_ahead)
+                container_send_places(init);
+        init_decode_plan(init, handed[0], hand.plan_length);
+        if (init->plan.adopts != (init->park_fd_count > 0))
                 report_failure(init, STAGE_ORDER, EPROTO);
-        init->file_fds = fds + next;
-        init->file_fd_count = (int)hatch->fd_count - next;
+        take_streams(init, handed + HAND_FIXED_FDS);
+        init->file_fds = handed + HAND_FIXED_FDS + HAND_STREAMS;
+        init->file_fd_count = (int)hand.fd_count - HAND_FIXED_FDS - HAND_STREAMS;
+        steps_run(init, hatch_steps, ARRAY_SIZE(hatch_steps));
+        if (init->plan.adopts)
+                adopt_run(init, handed[0], hand.plan_length);
+        close_all(init->namespace_fds, NAMESPACE_COUNT);
+        keeper_run(init);
+}
+
+/* The keeper of a guest that is executed at once, and waits itself. */
+static _Noreturn void place_main(struct init *init, const struct hatch *hatch, const int *fds)
+{
+        init_decode_plan(init, fds[1], hatch->plan_length);
+        take_streams(init, fds + 2);
+        init->file_fds = fds + HATCH_FIXED_FDS;
+        init->file_fd_count = (int)hatch->fd_count - HATCH_FIXED_FDS;
         steps_run(init, hatch_steps, ARRAY_SIZE(hatch_steps));
         container_send_places(init);
         if (init->plan.waits && once_make_pair(init) < 0)
                 report_failure(init, STAGE_FORK, errno);
-        if (init->plan.adopts)
-                keeper_adopt(init, fds[1], hatch->plan_length);
-        for (int i = 0; i < NAMESPACE_COUNT; i++)
-                fd_close(init->namespace_fds[i]);
+        close_all(init->namespace_fds, NAMESPACE_COUNT);
         keeper_run(init);
 }
 
-/* Reports go to whoever ordered the run. */
-static void report_to_orderer(int socket)
+/* Pid 1 of its namespaces. */
+static _Noreturn void hatch_main(struct init *init, const struct hatch *hatch, const int *fds)
 {
-        if (dup3(socket, HELPER_SOCKET, O_CLOEXEC) < 0)
+        /* Reports go to whoever ordered the run. */
+        if (dup3(fds[0], HELPER_SOCKET, O_CLOEXEC) < 0)
                 _exit(1); /* nobody could be told */
+        fd_close(fds[0]);
+        lay(init);
+        if (hatch->plan_length == 0)
+                wait_main(init, hatch, fds);
+        place_main(init, hatch, fds);
 }
 
 static bool is_good(const struct hatch *order, size_t count)
 {
         return order->magic == HATCH_MAGIC && count == order->fd_count &&
-               (count == 0 || count >= HATCH_FIXED_FDS);
-}
-
-static _Noreturn void egg_main(struct init *init, int socket)
-{
-        int fds[ORDER_FDS_MAX];
-        struct hatch order;
-        size_t count;
-
-        init->socket = -1; /* where something fails, nobody asked yet */
-        lay(init);
-        if (message_receive(socket, 0, &order, sizeof(order), fds, ORDER_FDS_MAX, &count) <= 0)
-                _exit(0);
-        fd_close(socket);
-        init->socket = HELPER_SOCKET;
-        report_to_orderer(fds[0]);
-        hatch_main(init, &order, fds);
+               count >= (order->plan_length == 0 ? 1 : HATCH_FIXED_FDS);
 }
 
 static pid_t clone_keeper(int *ret_pidfd)
@@ -331,69 +381,14 @@ static void wait_for(pid_t keeper, int pidfd, int socket, int *ret_status)
         (void)waitpid(keeper, ret_status, __WALL);
 }
 
-static void lay_egg(struct init *init, struct egg *egg)
-{
-        int pair[2];
-
-        if (egg->pid > 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-                return;
-        egg->pid = clone_keeper(&egg->pidfd);
-        if (egg->pid == 0) {
-                fd_close(pair[0]);
-                egg_main(init, pair[1]);
-        }
-        fd_close(pair[1]);
-        egg->socket = pair[0];
-        if (egg->pid > 0)
-                return;
-        fd_close(egg->socket);
-        egg->pid = 0;
-}
-
-static void end_child(pid_t pid)
-{
-        (void)kill(pid, SIGKILL); /* not yet waited for, so the number is its own */
-        (void)waitpid(pid, NULL, __WALL);
-}
-
-/* Waited for here: whoever inherits it may be slow to look. */
-static void break_egg(const struct egg *egg)
-{
-        if (egg->pid > 0)
-                end_child(egg->pid);
-}
-
-/* Has the egg, where there is one, take the order; its number, or 0 where it did not. */
-static pid_t use_egg(struct egg *egg, const struct hatch *order, const int *fds, int *ret_pidfd)
-{
-        pid_t keeper = egg->pid;
-
-        if (keeper == 0)
-                return 0;
-        egg->pid = 0;
-        *ret_pidfd = egg->pidfd;
-        if (message_send(egg->socket, order, sizeof(*order), fds, order->fd_count) < 0) {
-                end_child(keeper);
-                fd_close(egg->pidfd);
-                keeper = 0;
-        }
-        fd_close(egg->socket);
-        return keeper;
-}
-
-static void hatch(struct init *init, const struct counters *counters, struct egg *egg,
-                  const struct hatch *order, const int *fds)
+static void hatch(struct init *init, const struct counters *counters, const struct hatch *order,
+                  const int *fds)
 {
         int pidfd = -1;
-        pid_t keeper = use_egg(egg, order, fds, &pidfd);
+        pid_t keeper = clone_keeper(&pidfd);
 
         if (keeper == 0)
-                keeper = clone_keeper(&pidfd);
-        if (keeper == 0) {
-                report_to_orderer(fds[0]);
-                lay(init);
                 hatch_main(init, order, fds);
-        }
         init->report.keeper_pid = keeper;
         if (keeper < 0) {
                 report_failure_to(init, fds[0], STAGE_NAMESPACES);
@@ -402,8 +397,7 @@ static void hatch(struct init *init, const struct counters *counters, struct egg
                 report_failure_to(init, fds[0], STAGE_ORDER);
                 (void)kill(keeper, SIGKILL);
         }
-        for (uint32_t i = 1; i < order->fd_count; i++)
-                fd_close(fds[i]);
+        close_all(fds + 1, order->fd_count - 1);
         if (keeper > 0)
                 wait_for(keeper, pidfd, fds[0], &init->report.wait_status);
         fd_close(pidfd);
@@ -415,7 +409,6 @@ static void hatch(struct init *init, const struct counters *counters, struct egg
 _Noreturn void nest_main(struct init *init)
 {
         struct counters counters;
-        struct egg egg = { 0 };
         int fds[ORDER_FDS_MAX];
         struct hatch order;
         size_t count;
@@ -434,15 +427,10 @@ _Noreturn void nest_main(struct init *init)
                 int r = message_receive(HELPER_SOCKET, 0, &order, sizeof(order), fds, ORDER_FDS_MAX,
                                         &count);
 
-                if (r <= 0) {
-                        break_egg(&egg);
+                if (r <= 0)
                         _exit(0); /* nobody will order any more */
-                }
                 if (!is_good(&order, count))
                         _exit(1);
-                if (count == 0)
-                        lay_egg(init, &egg);
-                else
-                        hatch(init, &counters, &egg, &order, fds);
+                hatch(init, &counters, &order, fds);
         }
 }

@@ -36,6 +36,19 @@ static void hear_guest(struct init *init, bool *is_waiting)
         report_send(init, REPORT_WAITING, NULL, 0);
 }
 
+void hand_receive(struct init *init, size_t stream_count, struct hand *ret_hand, int *ret_fds)
+{
+        size_t count = 0;
+        int r = message_receive(HELPER_SOCKET, 0, ret_hand, sizeof(*ret_hand), ret_fds,
+                                ORDER_FDS_MAX, &count);
+
+        if (r == 0)
+                _exit(0); /* nobody wants it any more */
+        if (r < 0 || ret_hand->magic != HAND_MAGIC || count != ret_hand->fd_count ||
+            count < HAND_FIXED_FDS + stream_count)
+                report_failure(init, STAGE_ORDER, EPROTO);
+}
+
 /* Waits for the program; the descriptors that come with it. */
 static void hear_order(struct init *init, struct hand *ret_hand, int *ret_fds)
 {
@@ -44,8 +57,6 @@ static void hear_order(struct init *init, struct hand *ret_hand, int *ret_fds)
                 { .fd = HELPER_SOCKET, .events = POLLIN },
         };
         bool is_waiting = false;
-        size_t count = 0;
-        int r;
 
         for (;;) {
                 if (poll(watched, ARRAY_SIZE(watched), -1) < 0)
@@ -55,12 +66,8 @@ static void hear_order(struct init *init, struct hand *ret_hand, int *ret_fds)
                 else if (watched[1].revents)
                         break;
         }
-        r = message_receive(HELPER_SOCKET, 0, ret_hand, sizeof(*ret_hand), ret_fds, ORDER_FDS_MAX,
-                            &count);
-        if (r == 0)
-                _exit(0); /* nobody wants it any more */
-        if (r < 0 || !is_waiting || ret_hand->magic != HAND_MAGIC || count != ret_hand->fd_count ||
-            count < HAND_FIXED_FDS)
+        hand_receive(init, 0, ret_hand, ret_fds);
+        if (!is_waiting)
                 report_failure(init, STAGE_ORDER, EPROTO);
 }
 

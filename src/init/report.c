@@ -40,14 +40,25 @@ void report_detail(struct init *init, const char *path)
         init->report.detail[length] = '\0';
 }
 
+static void run_step(struct init *init, const struct step *step)
+{
+        if (step->run(init) == 0)
+                return;
+        if (step->vital || !init->plan.best_effort)
+                report_failure(init, step->stage, errno);
+        init->report.skipped[step->stage] = (int16_t)(errno ? errno : EIO);
+        init->report.detail[0] = '\0';
+}
+
 void steps_run(struct init *init, const struct step *steps, size_t count)
 {
-        for (size_t i = 0; i < count; i++) {
-                if (steps[i].run(init) == 0)
-                        continue;
-                if (steps[i].vital || !init->plan.best_effort)
-                        report_failure(init, steps[i].stage, errno);
-                init->report.skipped[steps[i].stage] = (int16_t)(errno ? errno : EIO);
-                init->report.detail[0] = '\0';
-        }
+        for (size_t i = 0; i < count; i++)
+                run_step(init, &steps[i]);
+}
+
+void steps_run_part(struct init *init, const struct step *steps, size_t count, bool needs_run)
+{
+        for (size_t i = 0; i < count; i++)
+                if (steps[i].needs_run == needs_run)
+                        run_step(init, &steps[i]);
 }

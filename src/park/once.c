@@ -61,24 +61,32 @@ static void take_report(struct init *init, const struct given *given)
         init->fork_listener = -1;
 }
 
+void given_receive(int socket, size_t stream_count, struct given *ret_given, int *ret_fds)
+{
+        size_t count = 0;
+        int r = message_receive(socket, 0, ret_given, sizeof(*ret_given), ret_fds, ORDER_FDS_MAX,
+                                &count);
+
+        if (r <= 0 || ret_given->magic != GIVEN_MAGIC || count != ret_given->fd_count ||
+            count < GIVEN_FIXED_FDS + stream_count)
+                _exit(1); /* nobody wants it any more */
+}
+
 void once_wait(struct init *init, int socket)
 {
         const struct parked here = { .magic = PARK_MAGIC };
         static struct given given;
         int fds[ORDER_FDS_MAX];
-        size_t count = 0;
-        int r;
+        size_t count;
 
         if (message_send(socket, &here, sizeof(here), NULL, 0) < 0)
                 _exit(1);
-        r = message_receive(socket, 0, &given, sizeof(given), fds, ORDER_FDS_MAX, &count);
-        if (r <= 0 || given.magic != GIVEN_MAGIC || count != given.fd_count ||
-            count < GIVEN_FIXED_FDS)
-                _exit(1); /* nobody wants it any more */
+        given_receive(socket, 0, &given, fds);
+        count = given.fd_count;
         fd_close(socket);
         init->socket = fds[GIVEN_REPORTS];
         take_report(init, &given);
-        park_decode_plan(init, fds[GIVEN_PLAN], given.plan_length);
+        run_plan_read(init, fds[GIVEN_PLAN], given.plan_length);
         init->file_fds = fds + GIVEN_FIXED_FDS;
         init->file_fd_count = (int)(count - GIVEN_FIXED_FDS);
         take_stdin(init, &given);

@@ -3,9 +3,10 @@
  * interpreter where it would open the user's program, and waits for keepers who ask for a guest.
  *
  * For each guest a fork, a copy of the interpreter, is born in the keeper's pid namespace and joins
- * the others. It enters the control groups, drops everything exactly as a guest that is executed
- * does (src/init/guest.c is compiled into this library), proves it, reports, and goes on into the
- * user's program. We are its parent, so we tell its keeper how it ended. Where the keeper has a
+ * the others. It enters the control groups and drops everything exactly as a guest that is executed
+ * does (src/init/guest.c is compiled into this library), but for what it needs the run for. That
+ * it waits for; then it does the rest, proves all of it, reports, and goes on into the user's
+ * program. We are its parent, so we tell its keeper how it ended. Where the keeper has a
  * user namespace of its own, there is no way back out of it: then a child that shares our memory
  * (so that nothing is copied for it) joins all of them and forks.
  *
@@ -64,73 +65,13 @@ static struct {
 
 /* ---- the guest's side ---- */
 
-/* Where the plan is, until the guest has what it needs of it. */
-static struct {
-        void *bytes, *arena;
-        size_t length, arena_size;
-} read_plan;
-
-void park_decode_plan(struct init *init, int plan_fd, uint64_t length)
-{
-        size_t arena_size = plan_arena_size(length);
-        void *bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, plan_fd, 0);
-        void *arena =
-                mmap(NULL, arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-        if (bytes == MAP_FAILED || arena == MAP_FAILED ||
-            plan_decode(bytes, length, arena, arena_size, &init->plan) != NULL)
-                report_failure(init, STAGE_ORDER, EPROTO);
-        read_plan.bytes = bytes;
-        read_plan.arena = arena;
-        read_plan.length = length;
-        read_plan.arena_size = arena_size;
-}
-
-static size_t size_of(const char **words, uint32_t count)
-{
-        size_t size = (count + 1) * sizeof(*words);
-
-        for (uint32_t i = 0; i < count; i++)
-                size += strlen(words[i]) + 1;
-        return size;
-}
-
-/* Copies the list to `place`; the end of it. The strings come after the pointers. */
-static char *copy_words(const char **words, uint32_t count, char *place)
-{
-        const char **copies = (const char **)(void *)place;
-        char *next = place + (count + 1) * sizeof(*words);
-
-        for (uint32_t i = 0; i < count; i++) {
-                size_t length = strlen(words[i]) + 1;
-
-                copies[i] = memcpy(next, words[i], length);
-                next += length;
-        }
-        copies[count] = NULL;
-        return next;
-}
-
 /* The guest keeps its command and its environment. The rest of the plan, and what else is of the
  * host's (numbers of processes, names of groups and files), is none of the program's business. */
 void park_forget(struct init *init)
 {
-        struct plan *plan = &init->plan;
-        struct plan kept = { .argument_count = plan->argument_count,
-                             .environment_count = plan->environment_count };
-        size_t arguments = (size_of(plan->arguments, plan->argument_count) + 15) & ~(size_t)15;
-        size_t size = arguments + size_of(plan->environment, plan->environment_count);
-        char *place = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        struct plan kept = run_plan_keep(&init->plan);
 
-        if (place == MAP_FAILED)
-                _exit(1);
-        (void)copy_words(plan->arguments, plan->argument_count, place);
-        (void)copy_words(plan->environment, plan->environment_count, place + arguments);
-        kept.arguments = (const char **)(void *)place;
-        kept.environment = (const char **)(void *)(place + arguments);
-        kept.program = kept.arguments[0]; /* that is what is executed */
-        (void)munmap(read_plan.bytes, read_plan.length);
-        (void)munmap(read_plan.arena, read_plan.arena_size);
+        run_plan_forget();
         memset(init, 0, sizeof(*init));
         memset(park.guests, 0, sizeof(park.guests));
         memset(&park.order, 0, sizeof(park.order));
@@ -190,34 +131,59 @@ static void join_namespaces(struct init *init)
                         report_failure(init, STAGE_NAMESPACES, errno);
 }
 
-static void become_guest(void)
+/* Before its run is known: whatever fails is told to the keeper, who asks for another. */
+static void come_ahead(struct init *init)
 {
-        struct init *init = &park.init;
         const int *fds = park.fds;
-        int next = ADOPT_FIXED_FDS;
 
-        park.socket = -1;
         /* The first descriptor that came has the lowest number: this puts nothing in its place that
          * is still needed. */
-        if (fds[ADOPT_REPORTS] != HELPER_SOCKET &&
-            dup3(fds[ADOPT_REPORTS], HELPER_SOCKET, O_CLOEXEC) < 0)
+        if (fds[ADOPT_ORDERS] != HELPER_SOCKET &&
+            dup3(fds[ADOPT_ORDERS], HELPER_SOCKET, O_CLOEXEC) < 0)
                 _exit(1);
         join_namespaces(init);
         enter_groups(init);
-        park_decode_plan(init, fds[ADOPT_PLAN], park.order.plan_length);
-        for (int i = 0; i < 3; i++)
-                if (dup3(fds[ADOPT_STREAMS + i], i, 0) < 0)
-                        report_failure(init, STAGE_ORDER, errno);
-        next += (int)init->plan.join_count;
-        init->file_fds = fds + next;
-        init->file_fd_count = (int)park.order.fd_count - next;
+        run_plan_read(init, fds[ADOPT_PLAN], park.order.plan_length);
         init->guest_uid = park.order.guest_uid;
         init->change_uid = park.order.change_uid;
+        init->guest_user_fd = fds[ADOPT_USER];
         init->report.guest_uid = init->change_uid ? init->guest_uid : init->plan.host_uid;
-        init->report.seen = park.order.seen;
         init->is_parked = init->is_hatched = true;
         if (!stops_is_as_posed())
                 report_failure(init, STAGE_ORDER, EPROTO);
+        guest_confine_ahead(init);
+        report_send(init, REPORT_WAITING, NULL, 0);
+        run_plan_forget();
+}
+
+/* Its run: from now on, reports go to whoever ordered that. */
+static void take_run(struct init *init)
+{
+        static struct given given;
+        int *fds = park.fds;
+
+        given_receive(HELPER_SOCKET, HAND_STREAMS, &given, fds);
+        if (dup3(fds[GIVEN_REPORTS], HELPER_SOCKET, O_CLOEXEC) < 0)
+                _exit(1);
+        for (int i = 0; i < HAND_STREAMS; i++)
+                if (dup3(fds[GIVEN_FIXED_FDS + i], i, 0) < 0)
+                        report_failure(init, STAGE_ORDER, errno);
+        run_plan_read(init, fds[GIVEN_PLAN], given.plan_length);
+        init->report.seen |= given.report.seen;
+        init->file_fds = fds + GIVEN_FIXED_FDS + HAND_STREAMS;
+        init->file_fd_count = (int)given.fd_count - GIVEN_FIXED_FDS - HAND_STREAMS;
+        init->handed_fds = fds;
+        init->handed_fd_count = (int)given.fd_count;
+        memset(&given, 0, sizeof(given));
+}
+
+static void become_guest(void)
+{
+        struct init *init = &park.init;
+
+        park.socket = -1;
+        come_ahead(init);
+        take_run(init);
         guest_confine(init);
         (void)close(HELPER_SOCKET);
         (void)close(init->fork_listener);

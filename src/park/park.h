@@ -28,13 +28,23 @@ int park_describe(void);
 struct init;
 /* All of the run but its command and environment. */
 void park_forget(struct init *init);
-void park_decode_plan(struct init *init, int plan_fd, uint64_t length);
+
+/* run_plan.c */
+struct plan;
+/* Maps and decodes it into init->plan, in place of nothing: one at a time. */
+void run_plan_read(struct init *init, int plan_fd, uint64_t length);
+void run_plan_forget(void);
+/* Its command and environment alone, in memory of their own. */
+struct plan run_plan_keep(const struct plan *plan);
 
 /* describe.c: arguments and environment of the run, as a file to read; or -1. */
-struct plan;
 int describe_run(const struct plan *plan);
 
 /* once.c */
+struct given;
+/* For a guest that waits: what its keeper tells it, with room for ORDER_FDS_MAX descriptors. Ends
+ * with the keeper. */
+void given_receive(int socket, size_t stream_count, struct given *ret_given, int *ret_fds);
 void once_wait(struct init *init, int socket);
 void once_execute(const struct init *init);
 

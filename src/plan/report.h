@@ -50,31 +50,31 @@ struct order {
         uint64_t outer_namespaces[REPORT_NAMESPACES];
 };
 
-/* An order to a nest: descriptors for the reports of the run, its plan, stdin, stdout, stderr;
- * where the guest is adopted, the socket of the parked interpreter and those that enter the groups;
- * then those of its files. Without descriptors: to make what can be made before the run is known.
- */
+/* An order to a nest. Ahead of a run, to make what can be made before that is known: descriptors
+ * for its reports and the order that comes on the same socket; then, where the guest will be a
+ * copy, the socket of the parked interpreter and those that enter the groups. Or for a guest that
+ * is executed at once: for the reports, of its plan, stdin, stdout, stderr, then of its files. */
 enum { HATCH_MAGIC = 0x68786273, HATCH_FIXED_FDS = 5 };
 
 struct hatch {
         uint32_t magic;
         uint32_t fd_count;
-        uint64_t plan_length;
+        uint64_t plan_length; /* 0: ahead of its run */
 };
 
 /* Variables that a parked interpreter has room for, with the end of their list. */
 enum { PARK_ENVIRONMENT_MAX = 1024 };
 
-/* From the keeper to a parked interpreter: descriptors for the guest's reports, for its end, of its
- * plan, stdin, stdout, stderr, the keeper's namespaces; then those that enter the groups; then its
- * files. */
+/* From the keeper to a parked interpreter: descriptors to hand the guest its run over, for its end,
+ * of the nest's plan, the guest's user namespace, the keeper's namespaces; then those that enter
+ * the groups. */
 enum {
         ADOPT_MAGIC = 0x61786273,
-        ADOPT_REPORTS = 0,
+        ADOPT_ORDERS = 0,
         ADOPT_END,
         ADOPT_PLAN,
-        ADOPT_STREAMS,
-        ADOPT_NAMESPACES = ADOPT_STREAMS + 3,
+        ADOPT_USER,
+        ADOPT_NAMESPACES,
         ADOPT_FIXED_FDS = ADOPT_NAMESPACES + 7
 };
 
@@ -86,7 +86,6 @@ struct adopt {
         uint32_t change_uid;
         uint32_t join_count;     /* descriptors that enter the groups */
         uint32_t user_namespace; /* the keeper has one of its own */
-        uint64_t seen;           /* protections that the keeper proved */
 };
 
 /* From the parked interpreter to the keeper, once the guest has ended or could not be started. */
@@ -96,9 +95,9 @@ struct adopt_end {
         uint64_t cpu_user_us, cpu_system_us, memory_peak;
 };
 
-/* To the keeper of a guest that waits: what its program is. Descriptors of the plan, then of its
- * files. */
-enum { HAND_MAGIC = 0x6e786273, HAND_FIXED_FDS = 1 };
+/* To a keeper that waits for its run, or whose guest does: what that is. Descriptors of the plan;
+ * stdin, stdout, stderr, where the guest has none yet; then of its files. */
+enum { HAND_MAGIC = 0x6e786273, HAND_FIXED_FDS = 1, HAND_STREAMS = 3 };
 
 struct hand {
         uint32_t magic;
@@ -183,7 +182,9 @@ struct report {
 };
 
 /* From the keeper to a guest that waits: its run's report so far, and what a proof compares with.
- * Descriptors for its report, of its plan; then of its files. */
+ * Descriptors for its report, of its plan; of its streams, where it has none yet; then of its
+ * files.
+ */
 enum { GIVEN_MAGIC = 0x67786273, GIVEN_REPORTS = 0, GIVEN_PLAN, GIVEN_FIXED_FDS };
 
 struct given {

@@ -6,9 +6,9 @@ import pathlib
 import re
 import time
 
-from helpers.processes import below, is_busy
+from helpers.processes import below, descendants, is_busy
 
-ONE_NEST = (4, 10)  # Processes, and descriptors of the keeper's: one more may be ready than before.
+ONE_NEST = (5, 24)  # Processes, and descriptors of the keeper's: one more may be ready than before.
 
 
 class Keeper:
@@ -34,6 +34,12 @@ class Keeper:
         if until:
             return self.sandbox.run_held(*words, until=until, env=env, **options)[-1]["result"]
         return self.sandbox.run_json(*words, env=env, **options)
+
+    def interpreters(self, word="python"):
+        """Those that are parked, and their copies that wait for a run."""
+        found = [pid for pid, args in descendants(self.process.pid) if word in args]
+        copies = [copy for pid in found for copy, _ in descendants(pid)]
+        return [pid for pid in found if pid not in copies], copies
 
     def warm_up(self, *flags, language="python", wanted="fork"):
         """Runs until a run is warm: what was missed is built beside."""

@@ -420,6 +420,53 @@ def test_a_container_whose_next_keeper_died_makes_another(own_keeper):
     assert (result["stdout"], result["metrics"]["warm"]) == ("42\n", "fork")
 
 
+def status_of(pid):
+    return dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+
+
+def test_a_copy_that_waits_is_confined(own_keeper):
+    own_keeper.settle()
+    (parked,), copies = own_keeper.interpreters()
+    assert copies
+    for copy in copies:
+        status = status_of(copy)
+        assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}, status
+        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), status
+        for namespace in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup"):
+            assert os.readlink(f"/proc/{copy}/ns/{namespace}") != os.readlink(f"/proc/{parked}/ns/{namespace}"), namespace
+        assert len(os.listdir(f"/proc/{copy}/fd")) <= 5  # its streams, what it is told by, what tells of its attempts
+
+
+def test_copies_that_died_while_they_waited_cost_nothing(own_keeper):
+    for _ in range(3):
+        own_keeper.settle()
+        _, copies = own_keeper.interpreters()
+        assert copies
+        signal_all(copies, signal.SIGKILL)
+        leftovers.wait_until(lambda dead=copies: all(map(is_dead, dead)), 30, "the end of the copies")
+        result = own_keeper.run("print(6 * 7)")
+        assert (result["status"], result["stdout"], result["metrics"]["warm"]) == ("ok", "42\n", "fork"), result
+
+
+def test_copies_that_were_stopped_while_they_waited_cost_no_run(own_keeper):
+    own_keeper.settle()
+    _, copies = own_keeper.interpreters()
+    assert copies
+    signal_all(copies, signal.SIGSTOP)
+    result = own_keeper.run("print(6 * 7)")
+    assert (result["status"], result["stdout"]) == ("ok", "42\n"), result
+    assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+
+
+def test_a_keeper_ends_whose_interpreter_was_stopped(own_keeper):
+    """Its copies that wait are that one's to reap."""
+    own_keeper.settle()
+    parked, copies = own_keeper.interpreters()
+    assert copies
+    signal_all(parked, signal.SIGSTOP)
+    own_keeper.stop()
+
+
 def test_a_container_that_died_while_it_waited_is_not_taken(sandbox, place, no_leftovers):
     def died():
         lines = map(json.loads, (place / "keeper.jsonl").read_bytes().splitlines())
@@ -457,7 +504,7 @@ def memory_group(pid):
 
 def test_an_interpreter_that_the_kernel_ends_for_want_of_memory_costs_no_run(own_keeper, sandbox):
     own_keeper.settle()
-    parked = [pid for pid, args in descendants(own_keeper.process.pid) if "python" in args]
+    parked, _ = own_keeper.interpreters()
     group = memory_group(parked[0])
     if not group or os.geteuid() != 0:
         pytest.skip("its memory is not limited by a control group here")

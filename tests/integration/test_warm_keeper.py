@@ -11,7 +11,7 @@ import time
 import pytest
 
 from helpers import leftovers
-from helpers.processes import children, descendants, signal_all
+from helpers.processes import children, signal_all
 from helpers.program import HARD_TIMEOUT, REPOSITORY, SLOWNESS
 from helpers.warm import Keeper
 
@@ -98,7 +98,7 @@ def set_processes(sandbox, pid, limit):
 
 def test_an_interpreter_that_cannot_fork_costs_warmth_and_no_run(keeper, sandbox):
     keeper.settle()
-    parked = [pid for pid, args in descendants(keeper.process.pid) if "python" in args]
+    parked, copies = keeper.interpreters()
     assert len(parked) == 1
     limit = pids_limit(parked[0])
     most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
@@ -110,9 +110,12 @@ def test_an_interpreter_that_cannot_fork_costs_warmth_and_no_run(keeper, sandbox
         limit.write_text("1")
     else:
         set_processes(sandbox, parked[0], "1:")
-    for _ in range(2):
+    ways = []
+    for _ in range(len(copies) + 2):  # those that were there before are used first
         result = keeper.run("print(6 * 7)")
-        assert (result["status"], result["stdout"], result["metrics"]["warm"]) == ("ok", "42\n", "none"), result
+        assert (result["status"], result["stdout"]) == ("ok", "42\n"), result
+        ways.append(result["metrics"]["warm"])
+    assert ways[-2:] == ["none", "none"], ways
     if sandbox.is_root:
         limit.write_text(before)
     else:
