@@ -124,6 +124,12 @@ void keeper_terminate_all(void);
 void keeper_end_survivors(struct init *init);
 /* The keeper needs nothing any more but the right to signal the guest. */
 void keeper_give_up_privileges(struct init *init);
+/* io.c: what this process, and those that it has waited for, have read and written so far, from its
+ * file "io" in /proc. How much was read for that, which is not in it yet. */
+struct io_counters {
+        uint64_t read_bytes, write_bytes;
+};
+ssize_t io_read(int fd, struct io_counters *ret);
 /* adopt.c: the same for a guest that a parked interpreter brings. */
 /* Asks for one that waits. */
 void adopt_ask(struct init *init);

@@ -106,25 +106,9 @@ void keeper_end_all(const struct init *init)
 enum { GUEST_STACK = 256 << 10 };
 
 struct counters {
-        uint64_t read_bytes, write_bytes;
+        struct io_counters io;
         uint64_t cpu_user_us, cpu_system_us; /* of children that we had */
 };
-
-static ssize_t read_io(int fd, struct counters *ret)
-{
-        char text[512];
-        ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-        unsigned long long r = 0, w = 0;
-
-        if (n > 0) {
-                text[n] = '\0';
-                if (sscanf(text, "rchar: %llu wchar: %llu", &r, &w) == 2) {
-                        ret->read_bytes = r;
-                        ret->write_bytes = w;
-                }
-        }
-        return n;
-}
 
 /* Processes of this pid namespace but ourselves; -1 where that cannot be told. Raw, because
  * readdir() allocates. */
@@ -177,12 +161,12 @@ static void report_end(struct init *init, int status, int io_fd, struct counters
                 keeper_end_survivors(init);
         else
                 keeper_end_all(init);
-        (void)read_io(io_fd, &now);
+        (void)io_read(io_fd, &now.io);
         init->report.memory_peak = read_children(&now);
         init->report.cpu_user_us = now.cpu_user_us - before.cpu_user_us;
         init->report.cpu_system_us = now.cpu_system_us - before.cpu_system_us;
-        init->report.io_write_bytes = now.write_bytes - before.write_bytes;
-        init->report.io_read_bytes = now.read_bytes - before.read_bytes;
+        init->report.io_write_bytes = now.io.write_bytes - before.io.write_bytes;
+        init->report.io_read_bytes = now.io.read_bytes - before.io.read_bytes;
         if (own > 0 && init->report.io_read_bytes >= (uint64_t)own)
                 init->report.io_read_bytes -= (uint64_t)own; /* our own look at the counters */
         report_send(init, REPORT_EXITED, NULL, 0);
@@ -268,7 +252,7 @@ _Noreturn void keeper_run(struct init *init)
                 fd_close(i); /* the guest's streams must end with the guest */
         if (init->plan.waits)
                 once_hand_over(init);
-        own = read_io(io_fd, &before);
+        own = io_read(io_fd, &before.io);
         (void)read_children(&before);
         keeper_give_up_privileges(init);
         /* A new id clears the death signal. */

@@ -32,12 +32,12 @@ static void fill_usage(struct watch *watch)
                 if (usage->cpu_system_us > cpu_us)
                         usage->cpu_system_us = cpu_us;
                 usage->cpu_user_us = cpu_us - usage->cpu_system_us;
-                usage->io_read_bytes = run->exited.io_read_bytes;
-                if (run->exited.io_write_bytes >= run->ready.io_write_bytes)
-                        usage->io_write_bytes =
-                                run->exited.io_write_bytes - run->ready.io_write_bytes;
+                usage->io_read_bytes =
+                        watch_less(run->exited.io_read_bytes, run->ready.io_read_bytes);
+                usage->io_write_bytes =
+                        watch_less(run->exited.io_write_bytes, run->ready.io_write_bytes);
         }
-        /* The keeper did not wait for a copy of a parked interpreter: samples have seen it move. */
+        /* Nobody was there any more who could tell: samples have seen it move. */
         if (usage->io_read_bytes == 0)
                 usage->io_read_bytes = watch->io_read;
         if (usage->io_write_bytes == 0)

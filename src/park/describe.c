@@ -1,5 +1,6 @@
 /* What a launcher is told about the run, as a file in memory. */
 #include "park/park.h"
+#include "base/mem.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -7,33 +8,34 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-enum { WORDS_AT_ONCE = 64 };
-
-/* Many at a time; a file in memory takes all of them. */
-static void put_words(int fd, const char **words, uint32_t count)
+static size_t measure(const char *const *words, uint32_t count)
 {
-        struct iovec parts[WORDS_AT_ONCE];
+        size_t size = 0;
 
-        for (uint32_t next = 0; next < count;) {
-                int taken = 0;
+        for (uint32_t i = 0; i < count; i++)
+                size += strlen(words[i]) + 1;
+        return size;
+}
 
-                for (; next < count && taken < WORDS_AT_ONCE; next++)
-                        parts[taken++] = (struct iovec){ (void *)(uintptr_t)words[next],
-                                                         strlen(words[next]) + 1 };
-                (void)writev(fd, parts, taken);
-        }
+static char *put(char *at, const char *const *words, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                at = stpcpy(at, words[i]) + 1;
+        return at;
 }
 
 /* For a launcher that asks: how many arguments the program has, a random number, they, and its
- * environment, each with a NUL at its end. */
+ * environment, each with a NUL at its end. Not by writing, which would count as the program's. */
 int describe_run(const struct plan *plan)
 {
         int fd = memfd_create("run", MFD_CLOEXEC);
         unsigned seed = 0;
         char count[16], random[16];
+        const char *first[] = { count, random };
+        char *text;
+        size_t size;
 
         if (fd < 0)
                 return -1;
@@ -41,9 +43,15 @@ int describe_run(const struct plan *plan)
                 _exit(1); /* a seed that others have would be worse */
         (void)snprintf(count, sizeof(count), "%u", plan->argument_count);
         (void)snprintf(random, sizeof(random), "%u", seed >> 1);
-        put_words(fd, (const char *[]){ count, random }, 2);
-        put_words(fd, plan->arguments, plan->argument_count);
-        put_words(fd, plan->environment, plan->environment_count);
-        (void)lseek(fd, 0, SEEK_SET);
+        size = measure(first, ARRAY_SIZE(first)) + measure(plan->arguments, plan->argument_count) +
+               measure(plan->environment, plan->environment_count);
+        if (ftruncate(fd, (off_t)size) < 0)
+                _exit(1); /* a program that was told nothing would be another one */
+        text = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (text == MAP_FAILED)
+                _exit(1);
+        put(put(put(text, first, ARRAY_SIZE(first)), plan->arguments, plan->argument_count),
+            plan->environment, plan->environment_count);
+        (void)munmap(text, size);
         return fd;
 }

@@ -53,7 +53,9 @@ static struct {
         struct init init;
         int own_fds[OWN_FDS_MAX]; /* those that the interpreter has opened itself */
         int own_fd_count;
-        int own_pids; /* our own pid namespace */
+        int own_pids;          /* our own pid namespace */
+        int io_fd;             /* counts what our guests have read and written */
+        struct io_counters io; /* after the last of them */
         char *environment[PARK_ENVIRONMENT_MAX];
         struct guest guests[GUESTS_MAX];
         int fds[ORDER_FDS_MAX];
@@ -75,6 +77,7 @@ void park_forget(struct init *init)
         memset(init, 0, sizeof(*init));
         memset(park.guests, 0, sizeof(park.guests));
         memset(&park.order, 0, sizeof(park.order));
+        memset(&park.io, 0, sizeof(park.io)); /* what other guests moved */
         park.forked = 0;
         init->plan = kept;
         init->socket = -1;
@@ -114,6 +117,7 @@ static void enter_groups(struct init *init)
         for (uint32_t i = 0; i < park.order.join_count; i++)
                 if (fd_write_all(park.fds[ADOPT_FIXED_FDS + i], "0", 1) < 0)
                         report_failure(init, STAGE_GROUP, errno);
+        init->report.io_write_bytes += park.order.join_count; /* ours, not the program's */
 }
 
 /* Whether the guest was forked by whoever joined all namespaces before. */
@@ -225,6 +229,18 @@ static void tell_end(int fd, const struct adopt_end *end)
         fd_close(fd);
 }
 
+/* The kernel adds to our own what a child had when we have waited for it. */
+static void count_io(struct adopt_end *end)
+{
+        struct io_counters before = park.io;
+        ssize_t own = io_read(park.io_fd, &park.io);
+
+        end->io_read_bytes = park.io.read_bytes - before.read_bytes;
+        end->io_write_bytes = park.io.write_bytes - before.write_bytes;
+        if (own > 0)
+                park.io.read_bytes += (uint64_t)own; /* our look, which is counted from now on */
+}
+
 static void reap(struct guest *guest)
 {
         struct adopt_end end = { 0 };
@@ -237,6 +253,7 @@ static void reap(struct guest *guest)
         end.cpu_user_us = clock_us(usage.ru_utime);
         end.cpu_system_us = clock_us(usage.ru_stime);
         end.memory_peak = (uint64_t)usage.ru_maxrss * 1024;
+        count_io(&end);
         tell_end(guest->end_fd, &end);
         fd_close(guest->pidfd);
         guest->pid = 0;
@@ -325,19 +342,25 @@ static bool hear_keeper(void)
         return start_guest();
 }
 
+/* Where a copy gets no descriptor of its own. */
+static int open_aside(const char *path, int flags)
+{
+        AUTO_CLOSE int fd = open(path, flags | O_CLOEXEC);
+
+        return fcntl(fd, F_DUPFD_CLOEXEC, PARK_SOCKET + 1);
+}
+
 static void look_around(void)
 {
         struct init *init = &park.init;
         struct stat root;
-        int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-        init->host_proc = fcntl(proc, F_DUPFD_CLOEXEC, PARK_SOCKET + 1);
-        fd_close(proc);
-        proc = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-        park.own_pids = fcntl(proc, F_DUPFD_CLOEXEC, PARK_SOCKET + 1);
-        fd_close(proc);
+        init->host_proc = open_aside("/proc", O_PATH | O_DIRECTORY);
+        park.own_pids = open_aside("/proc/self/ns/pid", O_RDONLY);
+        park.io_fd = open_aside("/proc/self/io", O_RDONLY);
         if (init->host_proc < 0 || park.own_pids < 0 || stat("/", &root) < 0)
                 _exit(1);
+        count_io(&(struct adopt_end){ 0 }); /* what was until now is no guest's */
         namespace_inodes(init->host_proc, init->outer_namespaces);
         init->outer_root[0] = root.st_dev;
         init->outer_root[1] = root.st_ino;

@@ -92,7 +92,7 @@ struct adopt {
 struct adopt_end {
         int32_t sys_errno; /* why there was none, or 0 */
         int32_t wait_status;
-        uint64_t cpu_user_us, cpu_system_us, memory_peak;
+        uint64_t cpu_user_us, cpu_system_us, memory_peak, io_read_bytes, io_write_bytes;
 };
 
 /* To a keeper that waits for its run, or whose guest does: what that is. Descriptors of the plan;
