@@ -146,6 +146,8 @@ static _Noreturn void report_end(struct init *init, const struct adopt_end *end)
         init->report.cpu_user_us = end->cpu_user_us;
         init->report.cpu_system_us = end->cpu_system_us;
         init->report.memory_peak = end->memory_peak;
+        init->report.io_read_bytes = end->io_read_bytes;
+        init->report.io_write_bytes = end->io_write_bytes;
         report_send(init, REPORT_EXITED, NULL, 0);
         _exit(0);
 }
@@ -165,14 +167,15 @@ _Noreturn void adopt_run(struct init *init, int plan_fd, uint64_t plan_length)
         if (watched[1].fd < 0)
                 report_failure(init, STAGE_FORK, errno);
         keeper_give_streams(init);
+        /* Before its program begins, which could look at us. */
+        keeper_give_up_privileges(init);
+        (void)keeper_tie_to_warden(init, SIGKILL); /* a new id clears the death signal */
         find_guest(init, plan_fd, plan_length);
         watched[0].fd = init->copy_end_fd;
         for (int i = 0; i < init->park_fd_count; i++)
                 fd_close(init->park_fds[i]);
         for (int i = 0; i < NAMESPACE_COUNT; i++)
                 fd_close(init->namespace_fds[i]);
-        keeper_give_up_privileges(init);
-        (void)keeper_tie_to_warden(init, SIGKILL); /* a new id clears the death signal */
         while (watched[0].revents == 0) {
                 (void)poll(watched, 2, -1);
                 if (watched[1].revents)
