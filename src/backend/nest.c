@@ -217,6 +217,7 @@ void nest_end(struct nest *nest)
         }
         nest_forget_ahead(nest); /* likewise */
         run_kill(&nest->run);
+        cgroup_lift_cpus(&nest->run.group);
         run_wake_helper(&nest->run);
         /* The helper waits for the end of the connection, and a borrower may hold it, too. */
         (void)shutdown(nest->run.socket, SHUT_RDWR);

@@ -36,7 +36,13 @@ struct remedy {
         "boot a kernel of at least 5.13 with CONFIG_SECURITY_LANDLOCK and 'landlock' in the lsm= " \
         "list"
 
+#define CROWDED_HINT                                                                               \
+        "programs of this user, maybe in another sandbox, keep many descriptors on their way "     \
+        "through sockets, which the kernel counts together: end them, or try again later"
+
 static const struct remedy remedies[] = {
+        { STAGE_ORDER, ETOOMANYREFS, ANYBODY, PROTECTION_COUNT, CROWDED_HINT },
+        { STAGE_FORK, ETOOMANYREFS, ANYBODY, PROTECTION_COUNT, CROWDED_HINT },
         { STAGE_NAMESPACES, ENOSYS, ANYBODY, PROTECTION_PID_NAMESPACE,
           "Linux 5.12 or newer is needed (clone3)" },
         { STAGE_NAMESPACES, ENOSPC, ANYBODY, PROTECTION_USER_NAMESPACE, NAMESPACES_HINT },
@@ -102,12 +108,18 @@ static bool fits(const struct remedy *remedy, bool as_root)
         return remedy->who == ANYBODY || (remedy->who == ROOT) == as_root;
 }
 
+/* musl has no words for it. */
+static const char *reason_of(int sys_errno)
+{
+        return sys_errno == ETOOMANYREFS ? "Too many references" : strerror(sys_errno);
+}
+
 int backend_failure(const struct report *report, bool as_root, struct error *err)
 {
         const char *colon = report->detail[0] ? ": " : "";
 
         error_set(err, SBX_EREFUSED, "cannot %s%s%s: %s", stage_sentence((enum stage)report->stage),
-                  colon, report->detail, strerror(report->sys_errno));
+                  colon, report->detail, reason_of(report->sys_errno));
         if (err)
                 err->sys_errno = report->sys_errno;
         for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)

@@ -160,9 +160,19 @@ void run_wake_helper(const struct run *run)
                 (void)sys_pidfd_send_signal(run->helper_pidfd, SIGCONT);
 }
 
-/* What the keeper had becomes the helper's. Gone is as good. */
-void run_force(const struct run *run)
+/* The first process of a pid namespace is dead when all others in it are. */
+static bool is_dead(int pidfd)
 {
+        struct pollfd process = { .fd = pidfd, .events = POLLIN };
+
+        return pidfd >= 0 && poll(&process, 1, 0) > 0;
+}
+
+/* What the keeper had becomes the helper's. Gone is as good. */
+void run_force(struct run *run)
+{
+        if (run->nest && is_dead(run->keeper_pidfd))
+                run->is_gone = true; /* its nest, who would tell, was stopped */
         if (run->keeper_pidfd >= 0)
                 (void)sys_pidfd_send_signal(run->keeper_pidfd, SIGKILL);
         run_wake_helper(run);
@@ -243,11 +253,12 @@ static bool wait_for_helper(const struct run *run)
 
         if (run->helper_pidfd < 0)
                 return false;
-        if (run->is_local) /* its guest may have stopped it */
-                run_wake_helper(run);
-        do
-                r = waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info, WEXITED | __WALL);
-        while (r < 0 && errno == EINTR);
+        do {
+                r = waitid((idtype_t)P_PIDFD, (id_t)run->helper_pidfd, &info,
+                           WEXITED | WSTOPPED | __WALL);
+                if (r == 0 && info.si_code == CLD_STOPPED) /* by somebody: a local guest can */
+                        run_wake_helper(run);
+        } while ((r < 0 && errno == EINTR) || (r == 0 && info.si_code == CLD_STOPPED));
         return r == 0 && info.si_code == CLD_EXITED && info.si_status == 0;
 }
 

@@ -75,9 +75,10 @@ int run_receive(struct run *run);
 void run_terminate(struct run *run);
 /* Ends every process of the run. */
 void run_kill(struct run *run);
-/* For a local run that has not ended by that: its keeper does without the chance to, and the helper
- * clears up. */
-void run_force(const struct run *run);
+/* For a run that has not ended by that: its keeper does without the chance to, and the helper
+ * clears up. One in a nest, of which no process is left, is over also without the word of its nest.
+ */
+void run_force(struct run *run);
 /* Has a helper that somebody stopped hear that it is to end. */
 void run_wake_helper(const struct run *run);
 /* Lets the helper clear up and go, while the caller does something else; of what the run held,

@@ -16,7 +16,7 @@ union control {
         struct cmsghdr align;
 };
 
-int message_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count)
+int message_try_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count)
 {
         struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = length };
         size_t size = sizeof(int) * fd_count;
@@ -39,17 +39,30 @@ int message_send(int socket, const void *data, size_t length, const int *fds, si
                 header->cmsg_len = CMSG_LEN(size);
                 memcpy(CMSG_DATA(header), fds, size);
         }
-        for (int waits = 0;; waits += errno == ETOOMANYREFS) {
+        do
                 /* The kernel ignores MSG_PROXY; by it a guest's filter knows a message of ours,
                  * which must not wait for the one who is to get it. */
                 n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_PROXY);
-                if (n >= 0 || waits == CROWDED_WAITS || (errno != EINTR && errno != ETOOMANYREFS))
-                        return n < 0 ? -1 : 0;
-                if (errno == ETOOMANYREFS) {
-                        (void)poll(NULL, 0, CROWDED_WAIT_MS);
-                        errno = ETOOMANYREFS; /* what the loop counts */
-                }
-        }
+        while (n < 0 && errno == EINTR);
+        return n < 0 ? -1 : 0;
+}
+
+bool message_wait_for_room(int *waits)
+{
+        if (errno != ETOOMANYREFS || (*waits)++ == CROWDED_WAITS)
+                return false;
+        (void)poll(NULL, 0, CROWDED_WAIT_MS);
+        return true;
+}
+
+int message_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count)
+{
+        int waits = 0, r;
+
+        do
+                r = message_try_send(socket, data, length, fds, fd_count);
+        while (r < 0 && message_wait_for_room(&waits));
+        return r;
 }
 
 /* The descriptors of a message; the count. */

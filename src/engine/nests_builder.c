@@ -141,6 +141,7 @@ static void look_after(struct nests *nests)
 {
         uint64_t now = clock_now_ns();
 
+        nests_wake_parks(nests);
         for (unsigned i = 0; i < nests->stock_count; i++) {
                 struct stock *stock = &nests->stocks[i];
 

@@ -107,8 +107,9 @@ void nests_doom_stock(struct nests *nests, struct stock *stock, unsigned but);
 void nests_let_go_of_old(struct nests *nests, struct stock *stock);
 /* Nests and guests that died while they waited; others are to take their places. */
 void nests_doom_dead(struct nests *nests, struct stock *stock);
-/* A nest ends when its guest was reaped, also one that only waits. The interpreters do that, and
- * their helpers where those are stopped; somebody may have stopped both. */
+/* A run ends when its guest was reaped, and so does a nest, whose guest may only wait. The
+ * interpreters do that, and their helpers where those are stopped; somebody may have stopped both.
+ */
 void nests_wake_parks(struct nests *nests);
 /* Ends all that is to be ended; the lock is let go for it. */
 void nests_end_doomed(struct nests *nests);

@@ -181,8 +181,9 @@ static int explain(const struct passage *passage, const struct run *run,
                       outcome->broken_why ? outcome->broken_why
                                           : "the sandbox was ended from outside");
         if (!str_equal(passage->result->warm, "none"))
-                error_hint(err, "what it was lent has ended, as it does with its keeper; the next "
-                                "run starts without: run it again");
+                error_hint(err,
+                           "its keeper, or what that had lent it, has ended; run it again: the "
+                           "next run starts without");
         return r;
 }
 

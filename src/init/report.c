@@ -8,11 +8,16 @@
 
 int report_try(struct init *init, enum report_kind kind, const int *fds, int fd_count)
 {
+        int waits = 0, r;
+
         init->report.magic = REPORT_MAGIC;
         init->report.kind = kind;
-        init->report.at_ns = clock_now_ns();
-        return message_send(init->socket, &init->report, sizeof(init->report), fds,
-                            (size_t)fd_count);
+        do {
+                init->report.at_ns = clock_now_ns(); /* what was waited for is nobody's time */
+                r = message_try_send(init->socket, &init->report, sizeof(init->report), fds,
+                                     (size_t)fd_count);
+        } while (r < 0 && message_wait_for_room(&waits));
+        return r;
 }
 
 void report_send(struct init *init, enum report_kind kind, const int *fds, int fd_count)

@@ -112,6 +112,9 @@ static inline bool cgroup_can_reset(const struct cgroup *group)
 }
 /* Lets an empty group count from zero again; false where it does not. */
 bool cgroup_reset(const struct cgroup *group);
+/* For processes that were killed: with as little of a CPU as they were allowed, they would take
+ * long to hear of it, and go on until then. */
+void cgroup_lift_cpus(const struct cgroup *group);
 /* Single readings, for while the run goes on. */
 uint64_t cgroup_memory_now(const struct cgroup *group);
 uint64_t cgroup_memory_kills(const struct cgroup *group);

@@ -30,9 +30,9 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
                 return;
         }
         run_kill(watch->run);
+        cgroup_lift_cpus(&watch->run->group);
         watch->killed = true;
-        if (watch->run->is_local)
-                watch->force_ns = clock_now_ns() + MONITOR_FORCE_MS * ns_per_ms;
+        watch->force_ns = clock_now_ns() + MONITOR_FORCE_MS * ns_per_ms;
 }
 
 /* Ends the run because the sandbox itself cannot go on. */
@@ -103,6 +103,12 @@ static uint64_t sent_at(const struct report *report, uint64_t earliest, uint64_t
         return report->at_ns >= earliest && report->at_ns <= now ? report->at_ns : now;
 }
 
+static void note_end(struct watch *watch, uint64_t now)
+{
+        if (run_is_over(watch->run) && watch->ended_ns == 0)
+                watch->ended_ns = now;
+}
+
 /* Reports from the helper, until there is none or it is gone. */
 static void hear_helper(struct watch *watch)
 {
@@ -125,9 +131,8 @@ static void hear_helper(struct watch *watch)
                 }
                 if (run->used.is_new)
                         watch->sample_ns = watch->usage_ns = now; /* told as it comes */
-                if ((run->has_exited || run->is_gone) && watch->ended_ns == 0)
-                        watch->ended_ns =
-                                run->has_exited ? sent_at(&run->exited, watch->ready_ns, now) : now;
+                note_end(watch,
+                         run->has_exited ? sent_at(&run->exited, watch->ready_ns, now) : now);
         }
         if (r < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
@@ -135,6 +140,7 @@ static void hear_helper(struct watch *watch)
         if (r < 0)
                 give_up(watch, "the helper cannot be understood");
         run->is_gone = true;
+        note_end(watch, clock_now_ns());
 }
 
 /* What is due by now: limits of time, the end of the grace, samples. */
@@ -144,10 +150,12 @@ static void check_clock(struct watch *watch)
 
         if (run_is_over(watch->run))
                 return;
-        /* Where the kernel lets it, a guest stops those who are to end it; and maybe once more. */
+        /* Somebody may have stopped those who are to end it: its guest, where the kernel lets it,
+         * and maybe once more. */
         if (watch->force_ns && now >= watch->force_ns) {
                 run_force(watch->run);
                 watch->force_ns = now + MONITOR_SAMPLE_MS * ns_per_ms;
+                note_end(watch, now);
         }
         if (watch->ready_ns == 0) {
                 watch->run->is_overdue = now >= watch->setup_end_ns;
@@ -190,7 +198,8 @@ static const struct timespec *time_left(const struct watch *watch, struct timesp
 {
         uint64_t now = clock_now_ns(), due;
 
-        if (run_is_over(watch->run) || watch->killed) /* waits for who takes its output, or its end */
+        /* What is left is its end, or who takes its output. */
+        if (run_is_over(watch->run) || watch->killed)
                 due = run_is_over(watch->run) ? 0 : watch->force_ns;
         else if (watch->ready_ns == 0)
                 due = watch->setup_end_ns;

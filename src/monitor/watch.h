@@ -31,7 +31,7 @@ struct watch {
         uint64_t turn_ns;             /* when the turn began; else when the program did */
         uint64_t turn_cpu_us;         /* what it had used by then */
         uint64_t kill_ns;             /* end of the grace after SIGTERM; 0: none */
-        uint64_t force_ns;            /* when a local run that was killed must be over; or 0 */
+        uint64_t force_ns;            /* when a run that was killed must be over; or 0 */
         uint64_t sample_ns;           /* of the next sample */
         uint64_t usage_ns;            /* of the next usage event */
         uint64_t wait_ns;             /* when the one who waits is asked next */

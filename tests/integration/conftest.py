@@ -10,6 +10,7 @@ from helpers.engines import start_engine
 from helpers.leftovers import wait_until
 from helpers.network_world import World
 from helpers.program import make_program, remove_program
+from helpers.warm import Keeper
 
 # Where container engines cannot run everywhere else, they must on a machine that can.
 ENGINES_MUST_RUN = bool(os.environ.get("CI")) and os.geteuid() == 0
@@ -31,6 +32,14 @@ def root():
     made = make_program("root" if os.geteuid() == 0 else "user")
     yield made
     remove_program(made)
+
+
+@pytest.fixture
+def own_keeper(sandbox, place, no_leftovers):
+    """A keeper of one test's, which may do with it what it likes."""
+    keeper = Keeper(sandbox, place)
+    yield keeper.warm_up()
+    keeper.stop()
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,22 @@ def test_a_stopped_and_continued_supervisor_still_ends_the_run(sandbox, no_lefto
     assert process.returncode == 124
 
 
+def start_and_stop(sandbox, code, who):
+    process = sandbox.start("run", "-l", "shell", "-t", "3s", "-c", code)
+    assert process.stdout.readline() == b"started\n"
+    processes.signal_all(who(process.pid), signal.SIGSTOP)
+    process.communicate(timeout=45)
+    return process.returncode
+
+
+def test_a_run_ends_in_time_though_all_who_watch_over_it_were_stopped(sandbox, no_leftovers):
+    assert start_and_stop(sandbox, "echo started; sleep 60", lambda pid: [below for below, _ in processes.descendants(pid)]) == 124
+
+
+def test_a_run_ends_by_itself_though_its_helper_was_stopped(sandbox, no_leftovers):
+    assert start_and_stop(sandbox, "echo started; sleep 0.5", processes.children) == 0
+
+
 def kill_at_random(sandbox, rounds, kill, *flags):
     """Kills a run at moments from before its first system call to well into the program."""
     chance = random.Random(20)

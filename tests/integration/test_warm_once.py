@@ -242,6 +242,8 @@ def test_usage_is_this_programs_alone(keeper):
     cold = keeper.run("", "--no-warm", language="javascript")
     assert 0 < result["cpu_time"] < cold["cpu_time"], (result["cpu_time"], cold["cpu_time"])
     assert cold["memory_used"] / 2 < result["memory_used"] < 2 * cold["memory_used"]
+    for moved in ("io_read_bytes", "io_write_bytes"):  # It reads its own files, and wakes its own threads.
+        assert result["metrics"][moved] <= cold["metrics"][moved], (result["metrics"], cold["metrics"])
     living = "setTimeout(() => {}, 300)"  # Long enough to be looked at when all its threads are there.
     assert warm(keeper, living, language="javascript")["metrics"]["processes_peak"] == \
         keeper.run(living, "--no-warm", language="javascript")["metrics"]["processes_peak"]

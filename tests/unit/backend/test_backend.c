@@ -68,6 +68,7 @@ static void remedies_go_by_reason_and_by_who_asks(void **state)
                 { STAGE_LANDLOCK, ENOSYS, true, "5.13" },
                 { STAGE_EXEC, ENOEXEC, true, "not a program" },
                 { STAGE_EXEC, E2BIG, false, "fewer or shorter" },
+                { STAGE_ORDER, ETOOMANYREFS, false, "descriptors on their way" },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
