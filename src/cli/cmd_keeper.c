@@ -11,6 +11,7 @@
 #include "base/units.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static const struct option keeper_options[] = {
           "end by itself after so long without a command (10m; 0: never)" },
         { "slots", 0, "N", false, false, "containers at most for each kind of run (4)" },
         { "least", 0, "N", false, false,
-          "of them, ready also where none was asked for lately (0)" },
+          "containers of each kind that stay ready where nobody asks (0)" },
         { "socket", 0, "PATH", false, false, "where commands find it; else SANDBOX_KEEPER" },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
         { "log", 0, "FILE", false, false,
@@ -40,12 +41,12 @@ static const struct option keeper_options[] = {
 
 /* What one keeper works on. */
 struct keeper {
-        char *path;      /* owned; NULL where the socket was handed to us */
-        int listen_fd;   /* owned */
-        char *lock_path; /* owned */
-        int lock_fd;     /* owned: held while we live */
-        bool has_place;  /* the lock and the socket are ours */
-        int stop_fd;     /* owned: signals that end us */
+        char *path;                /* owned; NULL where the socket was handed to us */
+        int listen_fd;             /* owned */
+        char *lock_path;           /* owned */
+        int lock_fd;               /* owned: held while we live */
+        bool has_lock, has_socket; /* both files are ours */
+        int stop_fd;               /* owned: signals that end us */
         struct run_log log;
 };
 
@@ -77,15 +78,22 @@ static int make_folder(const char *path, bool is_named, struct error *err)
         if (!is_named) {
                 folder_make(folder);
         } else if (mkdir(folder, 0700) < 0 && errno != EEXIST) {
+                bool is_above = errno == ENOENT;
+
                 r = error_set_errno(err, "make '%s'", folder);
-                error_hint(err, "make the folder above it, or name another one with --socket");
+                error_hint(err,
+                           is_above ? "make the folder above it, or name another one with --socket"
+                                    : "name a place where you may make a folder with --socket");
                 return r;
         }
         fd = folder_open(folder);
         if (fd < 0) {
                 r = error_set(err, SBX_EINVAL,
                               "the folder '%s' must be yours, and nobody else's to write", folder);
-                error_hint(err, "chmod go-w '%s', or name another one with --socket", folder);
+                error_hint(err,
+                           "name one of your own, which need not be there yet: --socket "
+                           "'%s/keeper-of-%u/keeper.sock'",
+                           folder, (unsigned)geteuid());
                 return r;
         }
         return 0;
@@ -107,6 +115,29 @@ static int refuse_second(const struct keeper *keeper, struct error *err)
         return r;
 }
 
+static bool is_foreign_lock(int fd)
+{
+        struct stat info;
+
+        return fstat(fd, &info) < 0 || info.st_size > 0; /* ours are empty */
+}
+
+static bool is_foreign_socket(const char *path)
+{
+        struct stat info;
+
+        return lstat(path, &info) == 0 && !S_ISSOCK(info.st_mode);
+}
+
+/* What is not of a keeper's making stays where it is. */
+static int refuse_foreign(const char *path, struct error *err)
+{
+        int r = error_set(err, SBX_EINVAL, "'%s' is there already, and of no keeper", path);
+
+        error_hint(err, "remove it, or name another place with --socket");
+        return r;
+}
+
 /* One keeper at a time; a socket that a killed one left is in nobody's way. */
 static int take_place(struct keeper *keeper, struct error *err)
 {
@@ -125,7 +156,11 @@ static int take_place(struct keeper *keeper, struct error *err)
                 if (flock(keeper->lock_fd, LOCK_EX | LOCK_NB) < 0)
                         return refuse_second(keeper, err);
         } while (!is_named(keeper->lock_fd));
-        keeper->has_place = true;
+        if (is_foreign_lock(keeper->lock_fd))
+                return refuse_foreign(keeper->lock_path, err);
+        keeper->has_lock = true;
+        if (is_foreign_socket(keeper->path))
+                return refuse_foreign(keeper->path, err);
         if (unlink(keeper->path) < 0 && errno != ENOENT)
                 return error_set_errno(err, "remove '%s'", keeper->path);
         return 0;
@@ -144,9 +179,24 @@ static int listen_at(struct keeper *keeper, struct error *err)
         before = umask(077);
         r = bind(keeper->listen_fd, (struct sockaddr *)&address, sizeof(address));
         (void)umask(before);
+        keeper->has_socket = r == 0;
         if (r < 0 || listen(keeper->listen_fd, BACKLOG) < 0)
                 return error_set_errno(err, "listen on '%s'", keeper->path);
         return 0;
+}
+
+static int refuse_nowhere(struct error *err)
+{
+        const char *chosen = getenv("SANDBOX_KEEPER");
+        bool is_off = chosen && strcmp(chosen, "off") == 0;
+        int r = error_set(err, SBX_EINVAL,
+                          is_off ? "SANDBOX_KEEPER is 'off': commands would not use a keeper"
+                                 : "there is no place for the socket");
+
+        error_hint(err,
+                   is_off ? "unset it, or name a socket with --socket"
+                          : "set HOME or XDG_RUNTIME_DIR; or SANDBOX_KEEPER, for commands too");
+        return r;
 }
 
 static int open_socket(const struct options *options, struct keeper *keeper, struct error *err)
@@ -160,11 +210,8 @@ static int open_socket(const struct options *options, struct keeper *keeper, str
                 return 0;
         }
         keeper->path = path ? mem_strdup(path) : setup_keeper_path();
-        if (!keeper->path) {
-                r = error_set(err, SBX_EINVAL, "there is no place for the socket");
-                error_hint(err, "set HOME or XDG_RUNTIME_DIR; or SANDBOX_KEEPER, for commands too");
-                return r;
-        }
+        if (!keeper->path)
+                return refuse_nowhere(err);
         if (strlen(keeper->path) >= sizeof((struct sockaddr_un){ 0 }.sun_path)) {
                 r = error_set(err, SBX_EINVAL, "the path of the socket is too long");
                 error_hint(err, "name one of less than %zu bytes with --socket",
@@ -209,7 +256,8 @@ static int read_number(const struct options *options, const char *name, unsigned
         unsigned long value = text ? strtoul(text, &end, 10) : *number;
 
         if (text && (*end || *text < '0' || *text > '9' || value < least || value > most))
-                return error_set(err, SBX_EINVAL, "option '--%s': a number from %u to %u", name,
+                return error_set(err, SBX_EINVAL,
+                                 "option '--%s': '%s' is not a number from %u to %u", name, text,
                                  least, most);
         *number = (unsigned)value;
         return 0;
@@ -237,7 +285,9 @@ static void say_where(const char *path)
 {
         AUTO_STRBUF struct strbuf line = { 0 };
         AUTO_FREE char *usual = setup_keeper_path();
+        char whole[PATH_MAX]; /* for commands of other folders */
 
+        path = realpath(path, whole) ? whole : path;
         strbuf_addf(&line, "the keeper listens on '%s'", path);
         if (!usual || strcmp(path, usual) != 0)
                 strbuf_addf(&line, "; commands find it with SANDBOX_KEEPER='%s'", path);
@@ -245,27 +295,24 @@ static void say_where(const char *path)
                 report_line(line.data, NULL);
 }
 
-static int serve(const struct options *options, struct keeper *keeper, struct error *err)
+static int serve(const struct options *options, struct keeper *keeper, sbx_engine_options *wanted,
+                 struct error *err)
 {
         AUTO_ENGINE sbx_engine *engine = NULL;
-        sbx_engine_options wanted = { .size = sizeof(wanted),
-                                      .languages_dir = options_value(options, "languages") };
         sbx_error *failure = NULL;
-        int r = read_numbers(options, &wanted, err);
+        int r = run_log_open(&keeper->log, NULL, options_value(options, "log"), err);
 
         if (r < 0)
                 return r;
-        r = run_log_open(&keeper->log, NULL, options_value(options, "log"), err);
-        if (r < 0)
-                return r;
-        wanted.slot_handler = run_log_handle;
-        wanted.slot_userdata = &keeper->log;
-        engine = sbx_engine_new(&wanted, &failure);
+        wanted->languages_dir = options_value(options, "languages");
+        wanted->slot_handler = run_log_handle;
+        wanted->slot_userdata = &keeper->log;
+        engine = sbx_engine_new(wanted, &failure);
         if (!engine)
                 return report_take(err, failure);
         if (!options_given(options, "quiet") && keeper->path)
                 say_where(keeper->path);
-        if (sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, wanted.warm_idle_ms,
+        if (sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, wanted->warm_idle_ms,
                              &failure) < 0)
                 return report_take(err, failure);
         return 0;
@@ -276,18 +323,21 @@ static int keeper_main(const struct cli *cli, const struct options *options, str
         struct keeper keeper = {
                 .listen_fd = -1, .lock_fd = -1, .stop_fd = -1, .log = { .fd = -1 }
         };
+        sbx_engine_options wanted = { .size = sizeof(wanted) };
         int r = setup_refuse_words(options, err);
 
+        if (r == 0)
+                r = read_numbers(options, &wanted, err);
         if (r == 0)
                 r = catch_signals(&keeper, err);
         if (r == 0)
                 r = open_socket(options, &keeper, err);
         if (r == 0)
-                r = serve(options, &keeper, err);
-        if (keeper.has_place) {
+                r = serve(options, &keeper, &wanted, err);
+        if (keeper.has_socket)
                 (void)unlink(keeper.path);
+        if (keeper.has_lock)
                 (void)unlink(keeper.lock_path); /* last: until then nobody else is here */
-        }
         fd_close(keeper.listen_fd);
         fd_close(keeper.lock_fd);
         fd_close(keeper.stop_fd);
