@@ -271,7 +271,9 @@ int entry_find(const struct archive *archive, const char *id, char **ret_line, s
         upper[i] = '\0';
         strbuf_adds(&query.where, "kind = 'run'");
         if (query.limit == 2)
-                add_condition(&query, "id LIKE ? || '%'", upper);
+                /* Lists show the whole of it, `sandbox top` its end. */
+                add_condition(&query, "?1 IN (substr(id, 1, length(?1)), substr(id, -length(?1)))",
+                              upper);
         r = query.where.failed ? error_set_nomem(err) : 0;
         if (r == 0 && id[i] == '\0' && i > 0)
                 r = query_run(archive, &query, 0, take_found, &found, err);
@@ -280,8 +282,8 @@ int entry_find(const struct archive *archive, const char *id, char **ret_line, s
         if (r == 0 && found.count == 0)
                 r = error_set(err, SBX_EINVAL, "history: no run '%s' is recorded", shown);
         else if (r == 0 && found.count > 1)
-                r = error_set(err, SBX_EINVAL, "history: more than one run begins with '%s'",
-                              shown);
+                r = error_set(err, SBX_EINVAL,
+                              "history: more than one run begins or ends with '%s'", shown);
         if (r == SBX_EINVAL)
                 error_hint(err, "'sandbox history' lists the runs with their ids");
         if (r < 0)
