@@ -221,9 +221,10 @@ int run_report_details(const sbx_result *result, struct error *err)
 
         if (!root)
                 return err->code;
-        strbuf_addf(&out, "sandbox: run %s: %s %s, backend %s\n", text_of(root, "id", "?"),
-                    text_of(root, "language", "?"), text_of(root, "version", ""),
-                    text_of(root, "backend", "none"));
+        strbuf_addf(&out, "sandbox: run %s: %s %s, backend %s, warm start: %s\n",
+                    text_of(root, "id", "?"), text_of(root, "language", "?"),
+                    text_of(root, "version", ""), text_of(root, "backend", "none"),
+                    text_of(json_object_get(root, "metrics"), "warm", "none"));
         strbuf_adds(&out, "limits:\n");
         add_limits(&out, json_object_get(root, "limits"));
         strbuf_adds(&out, "protections:\n");
