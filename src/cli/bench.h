@@ -55,7 +55,8 @@ struct bench {
         char judge_group[BENCH_ID_MAX];
         char id[BENCH_ID_MAX]; /* of the container to come */
         unsigned sequence;
-        int error_fd; /* what commands say goes there; -1: nowhere */
+        unsigned runs; /* measurements of each row */
+        int error_fd;  /* what commands say goes there; -1: nowhere */
 };
 
 /* One line of the table. */
@@ -177,7 +178,7 @@ extern const size_t bench_kind_count;
 size_t bench_rows_init(struct bench_row rows[BENCH_ROWS_MAX], const char *only, bool compare,
                        struct error *err);
 void bench_rows_done(struct bench_row *rows, size_t count);
-int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count, unsigned runs,
+int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count,
                        struct error *err);
 const struct bench_row *bench_rows_find(const struct bench_row *rows, size_t count,
                                         const char *name);

@@ -15,7 +15,7 @@
 
 enum {
         CLIENTS = 2,
-        SLICES = 40,
+        SLICES_MOST = 40,
         SLICE_MS = 500,
         BURST = 100,
         BURSTS = 5,
@@ -137,6 +137,7 @@ static int run_slice(struct bench *bench, const char *tool, struct bench_figure 
 
 int bench_measure_rates(struct bench *bench, struct bench_figure *figures, struct error *err)
 {
+        unsigned slices = bench->runs < SLICES_MOST ? bench->runs : SLICES_MOST;
         uint64_t took_ns[2] = { 0 };
         char tool[PATH_MAX];
         int r;
@@ -144,10 +145,10 @@ int bench_measure_rates(struct bench *bench, struct bench_figure *figures, struc
         if (!bench_find_interpreter(bench, "python", tool))
                 return error_set(err, SBX_ESYSTEM, "python is not installed");
         for (int i = 0; i < 2; i++)
-                if (!(figures[i].samples = mem_alloc(SLICES * sizeof(*figures[i].samples))))
+                if (!(figures[i].samples = mem_alloc(slices * sizeof(*figures[i].samples))))
                         return error_set_nomem(err);
         r = bench_warm_up(bench, &warm_kind, err);
-        for (int i = 0; i < SLICES && r == 0; i++) {
+        for (unsigned i = 0; i < slices && r == 0; i++) {
                 r = run_slice(bench, tool, &figures[0], &took_ns[0], err);
                 if (r == 0)
                         r = run_slice(bench, NULL, &figures[1], &took_ns[1], err);

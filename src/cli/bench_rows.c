@@ -217,13 +217,12 @@ static void measure_round(struct bench *bench, struct bench_row *rows, size_t co
         }
 }
 
-int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count, unsigned runs,
-                       struct error *err)
+int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count, struct error *err)
 {
         uint64_t end = clock_now_ns() + BENCH_SECONDS_MAX * UINT64_C(1000000000);
 
         for (size_t i = 0; i < count; i++) {
-                rows[i].samples = mem_alloc(runs * sizeof(*rows[i].samples));
+                rows[i].samples = mem_alloc(bench->runs * sizeof(*rows[i].samples));
                 if (!rows[i].samples)
                         return error_set_nomem(err);
         }
@@ -231,7 +230,8 @@ int bench_rows_measure(struct bench *bench, struct bench_row *rows, size_t count
                 find_tool(bench, &rows[i]);
                 warm_up(bench, &rows[i]);
         }
-        for (unsigned run = 0; run < runs && !run_signals_caught() && clock_now_ns() < end; run++)
+        for (unsigned run = 0; run < bench->runs && !run_signals_caught() && clock_now_ns() < end;
+             run++)
                 measure_round(bench, rows, count, run % 2 == 1);
         for (size_t i = 0; i < count; i++)
                 if (rows[i].kind->finish && *rows[i].tool && rows[i].chosen)

@@ -36,7 +36,7 @@ static int parse_runs(const struct options *options, unsigned *ret_runs, struct 
         return 0;
 }
 
-static int measure_all(struct bench *bench, struct bench_all *all, unsigned runs, struct error *err)
+static int measure_all(struct bench *bench, struct bench_all *all, struct error *err)
 {
         int r = bench_open(bench, err);
 
@@ -44,7 +44,7 @@ static int measure_all(struct bench *bench, struct bench_all *all, unsigned runs
                 return r;
         /* A signal ends the rounds; what was made is removed all the same. */
         run_signals_catch(NULL);
-        r = bench_rows_measure(bench, all->rows, all->row_count, runs, err);
+        r = bench_rows_measure(bench, all->rows, all->row_count, err);
         if (r == 0)
                 bench_figures_measure(bench, all->figures, all->figure_count);
         return r;
@@ -72,7 +72,6 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
         const char *only = options_value(options, "only");
         struct bench *bench = mem_alloc(sizeof(*bench));
         struct bench_all *all = mem_alloc(sizeof(*all));
-        unsigned runs;
         int r = bench && all ? 0 : error_set_nomem(err);
 
         if (bench)
@@ -80,12 +79,12 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
         if (r == 0)
                 r = setup_refuse_words(options, err);
         if (r == 0)
-                r = parse_runs(options, &runs, err);
+                r = parse_runs(options, &bench->runs, err);
         if (r == 0) {
                 all->figure_count = bench_figures_init(all->figures, only);
                 all->row_count =
                         bench_rows_init(all->rows, only, options_given(options, "compare"), err);
-                r = all->row_count ? measure_all(bench, all, runs, err) : SBX_EINVAL;
+                r = all->row_count ? measure_all(bench, all, err) : SBX_EINVAL;
         }
         if (r == 0)
                 r = tell(cli, options, bench, all, err);
