@@ -27,9 +27,9 @@ static inline int fd_take(int *fd)
         return taken;
 }
 
-/* Opens /dev/null in place of those of descriptors 0 to 2 that are closed: a file of ours there would
- * be taken for a standard stream, here and in a child. Says which, where it is asked. 0, or -1 with
- * errno. */
+/* Opens /dev/null in place of those of descriptors 0 to 2 that are closed: a file of ours there
+ * would be taken for a standard stream, here and in a child. Says which, where it is asked. 0, or
+ * -1 with errno. */
 int fd_open_standard(bool ret_closed[3]);
 /* Writes all of it; 0, or -1 with errno. Retries EINTR. */
 int fd_write_all(int fd, const void *data, size_t length);

@@ -1,5 +1,5 @@
-/* Programs that work outside of a sandbox, as children of this process: helpers of ours, and tools of
- * the machine that are asked something. */
+/* Programs that work outside of a sandbox, as children of this process: helpers of ours, and tools
+ * of the machine that are asked something. */
 #ifndef BASE_SPAWN_H
 #define BASE_SPAWN_H
 

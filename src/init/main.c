@@ -103,7 +103,8 @@ static void choose_identity(struct init *init)
                 uint32_t id = init->plan.uid_base + (uint32_t)getpid() % init->plan.uid_span;
 
                 init->guest_uid = init->plan.owner_uid ? init->plan.owner_uid : id;
-                init->keeper_uid = id + init->plan.uid_span; /* nobody else's, whoever the guest is */
+                init->keeper_uid =
+                        id + init->plan.uid_span; /* nobody else's, whoever the guest is */
         } else {
                 init->guest_uid = init->keeper_uid =
                         init->plan.user_namespace ? 0 : init->outer_uid;

@@ -109,8 +109,8 @@ static int take_by_reading(struct watch *watch, int stream, int target)
         struct result_stream *kept = kept_stream(watch, stream);
         char chunk[CHUNK];
         uint64_t room = room_left(watch, stream), left = stream_left(watch, stream);
-        size_t most = target >= 0 && room > 0 && !watch->output_is_file[stream] ? SMALL_CHUNK
-                                                                                : CHUNK;
+        size_t most =
+                target >= 0 && room > 0 && !watch->output_is_file[stream] ? SMALL_CHUNK : CHUNK;
         ssize_t n = read(watch->run->streams[stream], chunk, left < most ? (size_t)left : most);
         size_t use;
 
