@@ -75,19 +75,6 @@ static int limit_v2(struct cgroup *group, const struct cgroup_limits *limits, st
         return 0;
 }
 
-void cgroup_lift_cpus(const struct cgroup *group)
-{
-        int dir = group->version == CGROUP_NONE ? -1 : group->dir_fds[CGROUP_CPU];
-
-        if (dir < 0)
-                return;
-        /* They end in any case, later without it. */
-        if (group->version == CGROUP_V2)
-                (void)fd_write_file_at(dir, "cpu.max", "max");
-        else
-                (void)fd_write_file_at(dir, "cpu.cfs_quota_us", "-1");
-}
-
 /* On version 1 an eventfd is tied to memory.oom_control; on version 2 memory.events wakes a poll
  * for priority data. Without either the monitor's samples still see the kill. */
 static void watch_memory(struct cgroup *group)

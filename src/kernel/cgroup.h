@@ -44,6 +44,7 @@ struct cgroup {
         int dir_fds[CGROUP_CONTROLLERS];    /* owned, or -1: that controller is not there */
         int parent_fds[CGROUP_CONTROLLERS]; /* borrowed from the site */
         int event_fd;                       /* owned: tells when memory ran out, or -1 */
+        bool had_cpu_limit;                 /* before it was lifted */
         int event_file_fd;                  /* owned: what the kernel watches for it, or -1 */
         struct cgroup_files *files;         /* owned: what is kept open, or NULL */
 };
@@ -114,7 +115,7 @@ static inline bool cgroup_can_reset(const struct cgroup *group)
 bool cgroup_reset(const struct cgroup *group);
 /* For processes that were killed: with as little of a CPU as they were allowed, they would take
  * long to hear of it, and go on until then. */
-void cgroup_lift_cpus(const struct cgroup *group);
+void cgroup_lift_cpus(struct cgroup *group);
 /* Single readings, for while the run goes on. */
 uint64_t cgroup_memory_now(const struct cgroup *group);
 uint64_t cgroup_memory_kills(const struct cgroup *group);

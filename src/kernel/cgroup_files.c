@@ -228,8 +228,20 @@ struct cgroup_reading cgroup_read(const struct cgroup *group)
                 .processes_peak = read_number(group, FILE_PIDS_PEAK),
                 .processes_limit = read_number(group, FILE_PIDS_LIMIT),
                 .fork_refusals = read_keyed(group, FILE_PIDS_EVENTS, "max"),
-                .cpu_is_limited = read_number(group, FILE_CPU_SHARE) > 0,
+                .cpu_is_limited = group->had_cpu_limit || read_number(group, FILE_CPU_SHARE) > 0,
         };
+}
+
+void cgroup_lift_cpus(struct cgroup *group)
+{
+        int dir = group->version == CGROUP_NONE ? -1 : group->dir_fds[CGROUP_CPU];
+
+        if (dir < 0)
+                return;
+        group->had_cpu_limit |= read_number(group, FILE_CPU_SHARE) > 0;
+        /* They end in any case, later without it. */
+        (void)fd_write_file_at(dir, name_of(group, FILE_CPU_SHARE),
+                               group->version == CGROUP_V2 ? "max" : "-1");
 }
 
 static bool reset(const struct cgroup *group, enum file file)
