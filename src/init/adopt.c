@@ -124,30 +124,52 @@ static void find_guest(struct init *init, int plan_fd, uint64_t plan_length)
         init->report.sys_errno = 0;
 }
 
-/* Its children come to us when their parents die. */
-static void serve_signals(int signals_fd)
+/* What became ours when its parent died. The guest itself is the interpreter's. */
+struct orphans {
+        int counters_fd;
+        bool is_begun;
+        struct keeper_counters before; /* the first one was waited for */
+        uint64_t own_read;             /* since then */
+};
+
+static void begin_count(struct orphans *orphans)
+{
+        if (!orphans->is_begun)
+                orphans->own_read = keeper_count(orphans->counters_fd, &orphans->before);
+        orphans->is_begun = true;
+}
+
+static void serve_signals(int signals_fd, struct orphans *orphans)
 {
         struct signalfd_siginfo info;
 
         if (read(signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
                 return;
+        orphans->own_read += sizeof(info);
+        begin_count(orphans);
         if (info.ssi_signo == SIGTERM && info.ssi_code == SI_USER && info.ssi_pid == 0)
                 keeper_terminate_all();
         while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
                 ;
 }
 
-static _Noreturn void report_end(struct init *init, const struct adopt_end *end)
+static _Noreturn void report_end(struct init *init, const struct adopt_end *end,
+                                 struct orphans *orphans)
 {
+        struct keeper_counters used;
+
         if (end->sys_errno)
                 report_failure(init, STAGE_FORK, end->sys_errno);
         init->report.wait_status = end->wait_status;
+        begin_count(orphans);
         keeper_end_survivors(init);
-        init->report.cpu_user_us = end->cpu_user_us;
-        init->report.cpu_system_us = end->cpu_system_us;
-        init->report.memory_peak = end->memory_peak;
-        init->report.io_read_bytes = end->io_read_bytes;
-        init->report.io_write_bytes = end->io_write_bytes;
+        used = keeper_count_since(orphans->counters_fd, &orphans->before, orphans->own_read);
+        init->report.cpu_user_us = end->cpu_user_us + used.cpu_user_us;
+        init->report.cpu_system_us = end->cpu_system_us + used.cpu_system_us;
+        init->report.memory_peak =
+                end->memory_peak > used.memory_peak ? end->memory_peak : used.memory_peak;
+        init->report.io_read_bytes = end->io_read_bytes + used.read_bytes;
+        init->report.io_write_bytes = end->io_write_bytes + used.write_bytes;
         report_send(init, REPORT_EXITED, NULL, 0);
         _exit(0);
 }
@@ -156,6 +178,7 @@ _Noreturn void adopt_run(struct init *init, int plan_fd, uint64_t plan_length)
 {
         struct adopt_end end = { .sys_errno = EPIPE };
         struct pollfd watched[2] = { { .events = POLLIN }, { .events = POLLIN } };
+        struct orphans orphans = { .counters_fd = keeper_open_counters(init) };
         sigset_t signals;
         size_t count = 0;
 
@@ -179,8 +202,8 @@ _Noreturn void adopt_run(struct init *init, int plan_fd, uint64_t plan_length)
         while (watched[0].revents == 0) {
                 (void)poll(watched, 2, -1);
                 if (watched[1].revents)
-                        serve_signals(watched[1].fd);
+                        serve_signals(watched[1].fd, &orphans);
         }
         (void)message_receive(watched[0].fd, 0, &end, sizeof(end), NULL, 0, &count);
-        report_end(init, &end);
+        report_end(init, &end, &orphans);
 }

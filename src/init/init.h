@@ -124,12 +124,27 @@ void keeper_terminate_all(void);
 void keeper_end_survivors(struct init *init);
 /* The keeper needs nothing any more but the right to signal the guest. */
 void keeper_give_up_privileges(struct init *init);
+/* What those used that the keeper has waited for; bytes are its own, too. */
+struct keeper_counters {
+        uint64_t read_bytes, write_bytes, cpu_user_us, cpu_system_us, memory_peak;
+};
+/* For that, before the guest's first instruction. */
+int keeper_open_counters(const struct init *init);
+/* How much was read for it, which is not in it yet. */
+uint64_t keeper_count(int counters_fd, struct keeper_counters *ret);
+/* What came since then, but for so many bytes that we read ourselves. */
+struct keeper_counters keeper_count_since(int counters_fd, const struct keeper_counters *before,
+                                          uint64_t own_read);
 /* io.c: what this process, and those that it has waited for, have read and written so far, from its
  * file "io" in /proc. How much was read for that, which is not in it yet. */
 struct io_counters {
         uint64_t read_bytes, write_bytes;
 };
 ssize_t io_read(int fd, struct io_counters *ret);
+static inline uint64_t io_less(uint64_t now, uint64_t before)
+{
+        return now > before ? now - before : 0;
+}
 /* adopt.c: the same for a guest that a parked interpreter brings. */
 /* Asks for one that waits. */
 void adopt_ask(struct init *init);

@@ -105,10 +105,45 @@ void keeper_end_all(const struct init *init)
 
 enum { GUEST_STACK = 256 << 10 };
 
-struct counters {
-        struct io_counters io;
-        uint64_t cpu_user_us, cpu_system_us; /* of children that we had */
-};
+/* Our own counters belong to root while we are not dumpable; and we are not, from before the
+ * guest's first instruction on. */
+int keeper_open_counters(const struct init *init)
+{
+        int fd;
+
+        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+        fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        return fd;
+}
+
+uint64_t keeper_count(int counters_fd, struct keeper_counters *ret)
+{
+        struct rusage usage = { 0 };
+        struct io_counters io = { 0 };
+        ssize_t own = io_read(counters_fd, &io);
+
+        (void)getrusage(RUSAGE_CHILDREN, &usage);
+        *ret = (struct keeper_counters){ .read_bytes = io.read_bytes,
+                                         .write_bytes = io.write_bytes,
+                                         .cpu_user_us = clock_us(usage.ru_utime),
+                                         .cpu_system_us = clock_us(usage.ru_stime),
+                                         .memory_peak = (uint64_t)usage.ru_maxrss * 1024 };
+        return own > 0 ? (uint64_t)own : 0;
+}
+
+struct keeper_counters keeper_count_since(int counters_fd, const struct keeper_counters *before,
+                                          uint64_t own_read)
+{
+        struct keeper_counters now;
+
+        (void)keeper_count(counters_fd, &now);
+        now.read_bytes = io_less(now.read_bytes, before->read_bytes + own_read);
+        now.write_bytes = io_less(now.write_bytes, before->write_bytes);
+        now.cpu_user_us = io_less(now.cpu_user_us, before->cpu_user_us);
+        now.cpu_system_us = io_less(now.cpu_system_us, before->cpu_system_us);
+        return now;
+}
 
 /* Processes of this pid namespace but ourselves; -1 where that cannot be told. Raw, because
  * readdir() allocates. */
@@ -129,17 +164,6 @@ static int count_processes(void)
         return n < 0 ? -1 : count;
 }
 
-/* What children that have ended used; the memory of the largest. */
-static uint64_t read_children(struct counters *ret)
-{
-        struct rusage usage = { 0 };
-
-        (void)getrusage(RUSAGE_CHILDREN, &usage);
-        ret->cpu_user_us = clock_us(usage.ru_utime);
-        ret->cpu_system_us = clock_us(usage.ru_stime);
-        return (uint64_t)usage.ru_maxrss * 1024;
-}
-
 /* Where there are none nobody is signalled: a signal to all has the kernel look at every process of
  * the machine. */
 void keeper_end_survivors(struct init *init)
@@ -151,24 +175,22 @@ void keeper_end_survivors(struct init *init)
                 keeper_end_all(init);
 }
 
-static void report_end(struct init *init, int status, int io_fd, struct counters before,
-                       ssize_t own)
+static void report_end(struct init *init, int status, int counters_fd,
+                       const struct keeper_counters *before, uint64_t own_read)
 {
-        struct counters now = before;
+        struct keeper_counters used;
 
         init->report.wait_status = status;
         if (init->plan.kind == PLAN_CONTAINER)
                 keeper_end_survivors(init);
         else
                 keeper_end_all(init);
-        (void)io_read(io_fd, &now.io);
-        init->report.memory_peak = read_children(&now);
-        init->report.cpu_user_us = now.cpu_user_us - before.cpu_user_us;
-        init->report.cpu_system_us = now.cpu_system_us - before.cpu_system_us;
-        init->report.io_write_bytes = now.io.write_bytes - before.io.write_bytes;
-        init->report.io_read_bytes = now.io.read_bytes - before.io.read_bytes;
-        if (own > 0 && init->report.io_read_bytes >= (uint64_t)own)
-                init->report.io_read_bytes -= (uint64_t)own; /* our own look at the counters */
+        used = keeper_count_since(counters_fd, before, own_read);
+        init->report.memory_peak = used.memory_peak;
+        init->report.cpu_user_us = used.cpu_user_us;
+        init->report.cpu_system_us = used.cpu_system_us;
+        init->report.io_write_bytes = used.write_bytes;
+        init->report.io_read_bytes = used.read_bytes;
         report_send(init, REPORT_EXITED, NULL, 0);
         _exit(0);
 }
@@ -223,10 +245,10 @@ void keeper_terminate_all(void)
 
 _Noreturn void keeper_run(struct init *init)
 {
-        struct counters before = { 0 };
+        struct keeper_counters before;
         sigset_t signals;
-        ssize_t own;
-        int io_fd;
+        uint64_t own_read;
+        int counters_fd;
         pid_t guest;
 
         sigemptyset(&signals);
@@ -234,11 +256,7 @@ _Noreturn void keeper_run(struct init *init)
         sigaddset(&signals, SIGTERM);
         sigaddset(&signals, SIGINT);
         (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-        /* Our own counters belong to root while we are not dumpable; and we are not, from before
-         * the guest's first instruction on. */
-        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-        io_fd = openat(init->host_proc, "self/io", O_RDONLY | O_CLOEXEC);
-        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        counters_fd = keeper_open_counters(init);
         /* We give up our rights when the program runs already: too late for a refusal. */
         if (!caps_are_known())
                 report_failure(init, STAGE_CAPABILITIES, errno);
@@ -252,8 +270,7 @@ _Noreturn void keeper_run(struct init *init)
                 fd_close(i); /* the guest's streams must end with the guest */
         if (init->plan.waits)
                 once_hand_over(init);
-        own = io_read(io_fd, &before.io);
-        (void)read_children(&before);
+        own_read = keeper_count(counters_fd, &before);
         keeper_give_up_privileges(init);
         /* A new id clears the death signal. */
         (void)keeper_tie_to_warden(init, init->plan.kind == PLAN_CONTAINER ? SIGKILL : SIGINT);
@@ -274,6 +291,6 @@ _Noreturn void keeper_run(struct init *init)
                 }
                 while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
                         if (pid == guest)
-                                report_end(init, status, io_fd, before, own);
+                                report_end(init, status, counters_fd, &before, own_read);
         }
 }

@@ -80,6 +80,8 @@ static void read_io(struct watch *watch, struct monitor_usage *usage)
         uint64_t in, out;
 
         processes_io(watch, &in, &out);
+        in = watch_less(in, watch->run->ready.io_read_bytes); /* before its program began */
+        out = watch_less(out, watch->run->ready.io_write_bytes);
         watch->io_read = in > watch->io_read ? in : watch->io_read;
         watch->io_written = out > watch->io_written ? out : watch->io_written;
         usage->io_read = watch->io_read;

@@ -235,8 +235,8 @@ static void count_io(struct adopt_end *end)
         struct io_counters before = park.io;
         ssize_t own = io_read(park.io_fd, &park.io);
 
-        end->io_read_bytes = park.io.read_bytes - before.read_bytes;
-        end->io_write_bytes = park.io.write_bytes - before.write_bytes;
+        end->io_read_bytes = io_less(park.io.read_bytes, before.read_bytes);
+        end->io_write_bytes = io_less(park.io.write_bytes, before.write_bytes);
         if (own > 0)
                 park.io.read_bytes += (uint64_t)own; /* our look, which is counted from now on */
 }

@@ -426,7 +426,12 @@ def test_another_user_is_not_served(own_keeper, sandbox):
 
 @pytest.mark.parametrize("code, read", [
     ("print('hello')", 0), ("open('f', 'wb').write(bytes(1000000))", 0),
-    ("import os; os.system('head -c 1000000 /dev/zero > f; cat f > g')", 2000000)], ids=["output", "file", "children"])
+    ("import os; os.system('head -c 1000000 /dev/zero > f; cat f > g')", 2000000),
+    ("import os, time\nos.system('(head -c 1000000 /dev/zero > f; echo > done) &')\n"
+     "while not os.path.exists('done'): time.sleep(0.01)\ntime.sleep(0.1)", 1000000),
+    ("import os, time\nos.system('(head -c 1000000 /dev/zero; echo > done; sleep 60) > f &')\n"
+     "while not os.path.exists('done'): time.sleep(0.01)", 1000000)],
+    ids=["output", "file", "children", "orphans", "survivors"])
 def test_bytes_that_a_warm_run_moved_are_those_of_a_cold_one(keeper, code, read):
     """But for what an interpreter reads when it starts."""
     warm, cold = (result["metrics"] for result in (keeper.warm(code), keeper.run(code, "--no-warm")))

@@ -11,6 +11,7 @@ import pytest
 
 from helpers import leftovers
 from helpers.processes import children, descendants, signal_all
+from helpers.program import SLOWNESS
 from helpers.warm import Keeper
 
 
@@ -257,4 +258,5 @@ def test_nobody_is_left_when_a_run_with_little_of_a_cpu_is_over(own_keeper, sand
     for _ in range(3):
         result = own_keeper.run(LINGER, *flags)
         assert not named("lingers")
-        assert result["status"] == "timeout" and result["execution_time"] >= 2, result
+        assert result["status"] == "timeout" and 2 <= result["execution_time"] < 2 + 3 * SLOWNESS, result
+        assert next(p["by"] for p in result["protections"] if p["name"] == "cpus").startswith("cgroup"), result["protections"]

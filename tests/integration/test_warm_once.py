@@ -238,12 +238,14 @@ def test_limits_hold(keeper):
 
 def test_usage_is_this_programs_alone(keeper):
     """What the interpreter took to start was not the program's time."""
-    result = warm(keeper, "", language="javascript")
-    cold = keeper.run("", "--no-warm", language="javascript")
+    writes = "require('fs').writeFileSync('x', Buffer.alloc(300000))"
+    result = warm(keeper, writes, language="javascript")
+    cold = keeper.run(writes, "--no-warm", language="javascript")
     assert 0 < result["cpu_time"] < cold["cpu_time"], (result["cpu_time"], cold["cpu_time"])
     assert cold["memory_used"] / 2 < result["memory_used"] < 2 * cold["memory_used"]
     for moved in ("io_read_bytes", "io_write_bytes"):  # It reads its own files, and wakes its own threads.
         assert result["metrics"][moved] <= cold["metrics"][moved], (result["metrics"], cold["metrics"])
+    assert 300000 <= result["metrics"]["io_write_bytes"] < 310000, result["metrics"]
     living = "setTimeout(() => {}, 300)"  # Long enough to be looked at when all its threads are there.
     assert warm(keeper, living, language="javascript")["metrics"]["processes_peak"] == \
         keeper.run(living, "--no-warm", language="javascript")["metrics"]["processes_peak"]
