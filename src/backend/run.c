@@ -168,13 +168,16 @@ static bool is_dead(int pidfd)
         return pidfd >= 0 && poll(&process, 1, 0) > 0;
 }
 
-/* What the keeper had becomes the helper's. Gone is as good. */
+/* What the keeper had becomes the helper's; the worker of a container engine has to end its
+ * container itself, however long that takes. Gone is as good. */
 void run_force(struct run *run)
 {
+        bool is_worker = run->kill_signal == SIGINT && !run->is_local;
+
         if (run->nest && is_dead(run->keeper_pidfd))
                 run->is_gone = true; /* its nest, who would tell, was stopped */
         if (run->keeper_pidfd >= 0)
-                (void)sys_pidfd_send_signal(run->keeper_pidfd, SIGKILL);
+                (void)sys_pidfd_send_signal(run->keeper_pidfd, is_worker ? SIGCONT : SIGKILL);
         run_wake_helper(run);
 }
 

@@ -5,11 +5,13 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "kernel/namespace.h"
+#include "kernel/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -261,6 +263,49 @@ static void reports_that_are_not_reports_are_refused(void **state)
         run_close(&run);
 }
 
+/* Says so in a pipe when it is told to end; a stopped one hears it when it is woken. */
+static pid_t start_stopped_worker(int said)
+{
+        sigset_t signals;
+        pid_t child;
+        int number;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGINT);
+        assert_int_equal(sigprocmask(SIG_BLOCK, &signals, NULL), 0);
+        child = fork();
+        if (child == 0) {
+                (void)raise(SIGSTOP);
+                _exit(sigwait(&signals, &number) == 0 && write(said, "!", 1) == 1 ? 0 : 1);
+        }
+        assert_int_equal(sigprocmask(SIG_UNBLOCK, &signals, NULL), 0);
+        assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
+        return child;
+}
+
+static void the_worker_of_a_container_engine_is_woken_and_not_killed(void **state)
+{
+        struct run run;
+        int said[2], status;
+        pid_t worker;
+        char word;
+
+        run_init(&run);
+        assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+        worker = start_stopped_worker(said[1]);
+        run.kill_signal = SIGINT;
+        run.keeper_pidfd = sys_pidfd_open(worker);
+        assert_true(run.keeper_pidfd >= 0);
+        run_kill(&run);
+        run_force(&run);
+        assert_int_equal(read(said[0], &word, 1), 1);
+        assert_int_equal(waitpid(worker, &status, 0), worker);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        close(said[0]);
+        close(said[1]);
+        run_close(&run);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -275,6 +320,7 @@ int main(void)
                 cmocka_unit_test(a_proof_compares_with_the_thread_that_started_the_helper),
                 cmocka_unit_test(a_helper_needs_a_descriptor_to_look_around_with),
                 cmocka_unit_test(reports_that_are_not_reports_are_refused),
+                cmocka_unit_test(the_worker_of_a_container_engine_is_woken_and_not_killed),
         };
 
         return RUN(tests);
