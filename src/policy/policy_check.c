@@ -375,9 +375,12 @@ int policy_add_preload(struct policy_values *values, const char *module, struct 
         char shown[SHOWN_MAX];
 
         if (length == 0 || length > MODULE_MAX || strspn(module, letters) != length ||
-            module[0] == '.' || (module[0] >= '0' && module[0] <= '9'))
-                return error_set(err, SBX_EINVAL, "bad module name '%s'",
-                                 str_printable(module, shown, sizeof(shown)));
+            module[0] == '.' || (module[0] >= '0' && module[0] <= '9')) {
+                (void)error_set(err, SBX_EINVAL, "bad module name '%s'",
+                                str_printable(module, shown, sizeof(shown)));
+                error_hint(err, "a name as after 'import': preload: [numpy, matplotlib.pyplot]");
+                return SBX_EINVAL;
+        }
         if (values->preload.count >= POLICY_PRELOAD_MAX)
                 return error_set(err, SBX_EINVAL, "more than %d modules", POLICY_PRELOAD_MAX);
         if (strlist_add(&values->preload, module) < 0)
