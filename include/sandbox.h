@@ -127,9 +127,19 @@ SBX_API int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **e
 
 /* Lends what the engine keeps warm to other processes of the same user, who name the socket in
  * their engine's options. `listen_fd` is a listening unix socket of type SOCK_SEQPACKET. Returns
- * when `stop_fd` is readable or nobody came for `idle_ms` (0: ever); what runs then is ended. */
+ * 0 when `stop_fd` is readable or sbx_keeper_end() was called, 1 when nobody came for `idle_ms`
+ * (0: ever); what runs then is ended. */
 SBX_API int sbx_engine_serve(sbx_engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
                              sbx_error **err);
+/* What the keeper of this user's who listens at `path` keeps, as JSON: an object with socket, pid,
+ * uptime, ends_in (seconds without a command; or null), commands (that are connected), hatched,
+ * forked, missed, ended, failures and making as in sbx_stats, and kinds: objects with language
+ * (null: containers alone), warm ("fork", "once", "none"), ready, in_use, interpreters, memory
+ * (bytes of one that is copied) and asked (seconds since it was). Caller frees. Does not put off
+ * its end. */
+SBX_API char *sbx_keeper_json(const char *path, sbx_error **err);
+/* Has it end, which ends what runs in its containers. Returns when it is gone. */
+SBX_API int sbx_keeper_end(const char *path, sbx_error **err);
 
 /* ---- policy: defaults < file < environment < what the request sets ---- */
 
@@ -327,8 +337,8 @@ SBX_API int sbx_request_set_no_record(sbx_request *req, bool no_record, sbx_erro
 /* ---- running ---- */
 
 /* Blocks until the program has ended and everything of it is gone; of a warm run no process
- * is left and no file within reach, and the engine takes its namespaces down meanwhile. A refusal is a
- * result with status "refused"; NULL means that the request itself was wrong. */
+ * is left and no file within reach, and the engine takes its namespaces down meanwhile. A refusal
+ * is a result with status "refused"; NULL means that the request itself was wrong. */
 SBX_API sbx_result *sbx_run(sbx_engine *engine, sbx_request *req, sbx_error **err);
 /* The same on a thread of its own. `req` must outlive the execution. */
 SBX_API sbx_execution *sbx_start(sbx_engine *engine, sbx_request *req, sbx_error **err);

@@ -46,7 +46,9 @@ _sandbox_value() {
                 esac
                 ;;
         --fail-on) _sandbox_words "low medium high critical none" ;;
-        --status) _sandbox_words "error ok failed signaled timeout cpu_limit memory_limit process_limit disk_limit output_limit
+        --status)
+                [ "${COMP_WORDS[1]}" != keeper ] || return 1 # where it takes none
+                _sandbox_words "error ok failed signaled timeout cpu_limit memory_limit process_limit disk_limit output_limit
                 fuel_exhausted compile_error blocked refused cancelled internal_error" ;;
         --network) _sandbox_words "none localhost dns allowlist host" ;;
         --backend) _sandbox_words "auto container local docker wasm" ;;
@@ -112,7 +114,7 @@ _sandbox() {
                 fi
                 ;;
         top) _sandbox_words "--interval --once --json --help -h" ;;
-        keeper) _sandbox_words "--idle --slots --least --socket --languages --log --quiet --help -q -h" ;;
+        keeper) _sandbox_words "--idle --slots --least --socket --languages --status --json --stop --log --quiet --help -q -h" ;;
         mcp) _sandbox_words "--policy --sealed --languages --no-packages --workspace-root --max-sessions --idle-timeout --read-only --help -h" ;;
         images) _sandbox_words "build list prune --base --no-packages --all --json --help -h" ;;
         help) _sandbox_words "$commands" ;;

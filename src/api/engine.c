@@ -116,10 +116,34 @@ int sbx_engine_serve(sbx_engine *engine, int listen_fd, int stop_fd, uint64_t id
                      sbx_error **err)
 {
         struct error error;
+        int r;
 
         if (!engine)
                 return api_fail_null("sbx_engine_serve", err);
-        if (keeper_serve(&engine->engine, listen_fd, stop_fd, idle_ms, &error) < 0)
-                return api_fail(&error, err);
-        return 0;
+        r = keeper_serve(&engine->engine, listen_fd, stop_fd, idle_ms, &error);
+        return r < 0 ? api_fail(&error, err) : r;
+}
+
+char *sbx_keeper_json(const char *path, sbx_error **err)
+{
+        struct error error = { 0 };
+        char *text = NULL;
+
+        if (!path) {
+                (void)api_fail_null("sbx_keeper_json", err);
+                return NULL;
+        }
+        text = keeper_tell_json(path, &error);
+        if (!text)
+                (void)api_fail(&error, err);
+        return text;
+}
+
+int sbx_keeper_end(const char *path, sbx_error **err)
+{
+        struct error error = { 0 };
+
+        if (!path)
+                return api_fail_null("sbx_keeper_end", err);
+        return keeper_end(path, &error) < 0 ? api_fail(&error, err) : 0;
 }

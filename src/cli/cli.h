@@ -97,6 +97,10 @@ int setup_policy_load(sbx_policy *policy, const char *word, struct error *err);
 /* Where the keeper of this user listens, if there is one; NULL where there can be none. Caller
  * frees. */
 char *setup_keeper_path(void);
+/* keeper_ask.c: what `sandbox keeper` does with one that is there at that path. */
+bool keeper_is_asked(const struct options *options);
+int keeper_ask(const struct cli *cli, const struct options *options, const char *path,
+               struct error *err);
 /* No words or arguments are taken by this command. */
 int setup_refuse_words(const struct options *options, struct error *err);
 

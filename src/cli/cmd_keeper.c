@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -32,9 +33,13 @@ static const struct option keeper_options[] = {
           "containers of each kind that stay ready where nobody asks (0)" },
         { "socket", 0, "PATH", false, false, "where commands find it; else SANDBOX_KEEPER" },
         { "languages", 0, "DIR", false, false, "a folder of further language files" },
+        { "status", 0, NULL, false, false,
+          "show what the keeper that listens there has, and exit" },
+        { "json", 0, NULL, false, false, "with --status: as JSON" },
+        { "stop", 0, NULL, false, false, "end it, and what runs in its containers, and exit" },
         { "log", 0, "FILE", false, false,
           "append what becomes of containers and interpreters; '-', journald and syslog too" },
-        { "quiet", 'q', NULL, false, false, "do not say where it listens" },
+        { "quiet", 'q', NULL, false, false, "do not say where it listens, nor that it ends" },
         OPTION_HELP,
         OPTION_END,
 };
@@ -122,11 +127,20 @@ static bool is_foreign_lock(int fd)
         return fstat(fd, &info) < 0 || info.st_size > 0; /* ours are empty */
 }
 
+/* Nor is a socket at which somebody listens while we have the lock: another program's, or one that
+ * a service manager holds for us. */
 static bool is_foreign_socket(const char *path)
 {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         struct stat info;
 
-        return lstat(path, &info) == 0 && !S_ISSOCK(info.st_mode);
+        if (lstat(path, &info) < 0)
+                return false;
+        (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+        return !S_ISSOCK(info.st_mode) ||
+               connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ||
+               errno != ECONNREFUSED;
 }
 
 /* What is not of a keeper's making stays where it is. */
@@ -285,14 +299,24 @@ static void say_where(const char *path)
 {
         AUTO_STRBUF struct strbuf line = { 0 };
         AUTO_FREE char *usual = setup_keeper_path();
+        bool is_usual = usual && strcmp(path, usual) == 0;
         char whole[PATH_MAX]; /* for commands of other folders */
 
         path = realpath(path, whole) ? whole : path;
         strbuf_addf(&line, "the keeper listens on '%s'", path);
-        if (!usual || strcmp(path, usual) != 0)
+        if (!is_usual)
                 strbuf_addf(&line, "; commands find it with SANDBOX_KEEPER='%s'", path);
         if (!line.failed)
                 report_line(line.data, NULL);
+}
+
+static void say_idle(uint64_t idle_ms)
+{
+        char after[UNITS_TEXT_MAX], line[96];
+
+        (void)snprintf(line, sizeof(line), "the keeper ends: nobody came for %s",
+                       units_format_duration(idle_ms, after));
+        report_line(line, NULL);
 }
 
 static int serve(const struct options *options, struct keeper *keeper, sbx_engine_options *wanted,
@@ -312,10 +336,22 @@ static int serve(const struct options *options, struct keeper *keeper, sbx_engin
                 return report_take(err, failure);
         if (!options_given(options, "quiet") && keeper->path)
                 say_where(keeper->path);
-        if (sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, wanted->warm_idle_ms,
-                             &failure) < 0)
+        r = sbx_engine_serve(engine, keeper->listen_fd, keeper->stop_fd, wanted->warm_idle_ms,
+                             &failure);
+        if (r < 0)
                 return report_take(err, failure);
+        if (r == 1 && !options_given(options, "quiet"))
+                say_idle(wanted->warm_idle_ms);
         return 0;
+}
+
+/* About one that is there. */
+static int ask(const struct cli *cli, const struct options *options, struct error *err)
+{
+        const char *named = options_value(options, "socket");
+        AUTO_FREE char *path = named ? mem_strdup(named) : setup_keeper_path();
+
+        return path ? keeper_ask(cli, options, path, err) : refuse_nowhere(err);
 }
 
 static int keeper_main(const struct cli *cli, const struct options *options, struct error *err)
@@ -326,6 +362,8 @@ static int keeper_main(const struct cli *cli, const struct options *options, str
         sbx_engine_options wanted = { .size = sizeof(wanted) };
         int r = setup_refuse_words(options, err);
 
+        if (r == 0 && keeper_is_asked(options))
+                return ask(cli, options, err);
         if (r == 0)
                 r = read_numbers(options, &wanted, err);
         if (r == 0)

@@ -15,12 +15,16 @@
 
 #include <stdint.h>
 
-enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 4, KEEPER_FDS_MAX = 16 };
+enum { KEEPER_MAGIC = 0x6b786273, KEEPER_VERSION = 5, KEEPER_FDS_MAX = 16 };
 
-/* The wish; with a memory file that holds both plans, one after the other. */
+enum keeper_want { KEEPER_LEND, KEEPER_TELL, KEEPER_END };
+
+/* The wish; where it is to lend, with a memory file that holds both plans, one after the other. */
 struct keeper_wish {
         uint32_t magic, version;
+        uint32_t want;
         char name[HASH_TEXT_MAX];
+        char language[NEST_LANGUAGE_MAX];
         uint64_t nest_length, park_length;
         struct cgroup_limits limits;
 };
@@ -50,9 +54,26 @@ struct keeper_return {
         uint32_t is_unanswered; /* as in struct lodging */
 };
 
-/* keeper_serve.c: serves until `stop_fd` is readable or nobody came for `idle_ms` (0: ever). */
+/* The answer where it was not to lend; with a pidfd of the keeper's. */
+struct keeper_state {
+        uint32_t magic;
+        int32_t pid;
+        uint64_t up_ms;
+        uint64_t idle_ms, left_ms; /* it ends after so long, and now; 0 in the first: never */
+        uint32_t connections;      /* of commands, but for who asks */
+        uint32_t row_count;
+        struct engine_stats stats;
+        struct nests_row rows[NESTS_ROWS_MAX];
+};
+
+/* keeper_serve.c: serves until `stop_fd` is readable or a command says so: 0; or until nobody
+ * came for `idle_ms` (0: ever): 1. */
 int keeper_serve(struct engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
                  struct error *err);
+/* keeper_ask.c: what the keeper at that place has, as JSON; NULL with the error. Caller frees. */
+char *keeper_tell_json(const char *path, struct error *err);
+/* Ends it, and returns when it is gone. */
+int keeper_end(const char *path, struct error *err);
 /* keeper_borrow.c: a connection to a keeper of this user's, or -1. */
 int keeper_connect(const char *path);
 /* Takes the connection over where it says true. */

@@ -87,6 +87,7 @@ static int send_wish(int connection, const struct nest_kind *kind)
         AUTO_CLOSE int fd = -1;
 
         memcpy(wish.name, kind->name, sizeof(wish.name));
+        memcpy(wish.language, kind->language, sizeof(wish.language));
         strbuf_add(&plans, kind->nest_plan.data, kind->nest_plan.length);
         strbuf_add(&plans, kind->park_plan.data ? kind->park_plan.data : "",
                    kind->park_plan.length);

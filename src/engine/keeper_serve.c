@@ -1,14 +1,16 @@
-/* The keeper's side: a thread per borrower, each with one nest at a time. */
+/* The keeper's side: a thread per command that asks, each with one nest at a time. */
 #include "engine/keeper.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/message.h"
+#include "kernel/sys.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,11 +24,14 @@ enum {
 
 struct service {
         struct engine *engine;
+        uint64_t started_ns, idle_ms;
+        int end_fd; /* owned: readable when a command has asked us to end */
         pthread_mutex_t lock;
         pthread_cond_t left;
         unsigned borrowers;             /* guarded, as is what follows */
         int connections[BORROWERS_MAX]; /* borrowed from the threads; -1: none */
-        uint64_t used_ns;
+        unsigned lent;                  /* nests, or looked for */
+        uint64_t used_ns;               /* when that was last asked for, or came back */
 };
 
 struct borrower {
@@ -59,6 +64,18 @@ static bool is_plan(const char *bytes, size_t length, bool *ret_waits)
         return plan.kind == PLAN_CONTAINER;
 }
 
+/* It is shown to people. */
+static void copy_language(const char from[NEST_LANGUAGE_MAX], char to[NEST_LANGUAGE_MAX])
+{
+        size_t i = 0;
+
+        for (; i < NEST_LANGUAGE_MAX - 1 && from[i]; i++)
+                to[i] = from[i];
+        for (to[i] = '\0'; i > 0; i--)
+                if (to[i - 1] <= ' ' || to[i - 1] > '~')
+                        to[i - 1] = '?';
+}
+
 static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *ret_kind)
 {
         uint64_t length = wish->nest_length + wish->park_length;
@@ -73,6 +90,7 @@ static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *
                 return false;
         memcpy(ret_kind->name, wish->name, sizeof(ret_kind->name));
         ret_kind->name[sizeof(ret_kind->name) - 1] = '\0';
+        copy_language(wish->language, ret_kind->language);
         strbuf_add(&ret_kind->nest_plan, bytes, wish->nest_length);
         strbuf_add(&ret_kind->park_plan, bytes + wish->nest_length, wish->park_length);
         return !ret_kind->nest_plan.failed && !ret_kind->park_plan.failed &&
@@ -159,12 +177,72 @@ static bool lend(struct service *service, int connection, struct nest_kind *kind
         return clean;
 }
 
+static bool tell(struct service *service, int connection)
+{
+        struct keeper_state state = { .magic = KEEPER_MAGIC,
+                                      .pid = getpid(),
+                                      .idle_ms = service->idle_ms,
+                                      .stats = engine_stats(service->engine) };
+        AUTO_CLOSE int pidfd = sys_pidfd_open(getpid());
+        uint64_t now = clock_now_ns(), unused_ms;
+
+        state.row_count = nests_rows(service->engine->nests, state.rows);
+        (void)pthread_mutex_lock(&service->lock);
+        state.connections = service->borrowers - 1;
+        unused_ms = (now - service->used_ns) / 1000000;
+        (void)pthread_mutex_unlock(&service->lock);
+        state.up_ms = (now - service->started_ns) / 1000000;
+        if (state.idle_ms > unused_ms)
+                state.left_ms = state.idle_ms - unused_ms;
+        return pidfd >= 0 && message_send(connection, &state, sizeof(state), &pidfd, 1) == 0;
+}
+
+/* While something is lent, the keeper does not end by itself. */
+static void note_use(struct service *service, int lent)
+{
+        (void)pthread_mutex_lock(&service->lock);
+        service->lent += (unsigned)lent;
+        service->used_ns = clock_now_ns();
+        (void)pthread_mutex_unlock(&service->lock);
+}
+
+static bool lend_as_wished(struct borrower *borrower, const struct keeper_wish *wish, int fd)
+{
+        struct nest_kind kind = { 0 };
+        bool more;
+
+        note_use(borrower->service, 1);
+        more = fd >= 0 && read_kind(wish, fd, &kind) &&
+               lend(borrower->service, borrower->connection, &kind);
+        nest_kind_done(&kind);
+        note_use(borrower->service, -1);
+        return more;
+}
+
+/* Whether the command may ask for more. */
+static bool fulfil(struct borrower *borrower, const struct keeper_wish *wish, int fd)
+{
+        struct service *service = borrower->service;
+
+        if (wish->magic != KEEPER_MAGIC || wish->version != KEEPER_VERSION)
+                return false;
+        switch ((enum keeper_want)wish->want) {
+        case KEEPER_LEND:
+                return lend_as_wished(borrower, wish, fd);
+        case KEEPER_TELL:
+                return tell(service, borrower->connection);
+        case KEEPER_END:
+                return tell(service, borrower->connection) &&
+                       eventfd_write(service->end_fd, 1) == 0;
+        }
+        return false;
+}
+
 static void *borrower_main(void *argument)
 {
         struct borrower *borrower = argument;
         struct service *service = borrower->service;
         struct keeper_wish wish;
-        struct nest_kind kind = { 0 };
         bool more = is_own(borrower->connection);
 
         while (more) {
@@ -173,9 +251,7 @@ static void *borrower_main(void *argument)
 
                 more = message_receive(borrower->connection, 0, &wish, sizeof(wish), &fd, 1,
                                        &count) > 0 &&
-                       count == 1 && wish.magic == KEEPER_MAGIC && wish.version == KEEPER_VERSION &&
-                       read_kind(&wish, fd, &kind) && lend(service, borrower->connection, &kind);
-                nest_kind_done(&kind);
+                       fulfil(borrower, &wish, fd);
                 fd_close(fd);
         }
         (void)pthread_mutex_lock(&service->lock);
@@ -183,7 +259,6 @@ static void *borrower_main(void *argument)
         fd_close(borrower->connection);
         mem_free(borrower);
         service->borrowers--;
-        service->used_ns = clock_now_ns();
         (void)pthread_cond_signal(&service->left);
         (void)pthread_mutex_unlock(&service->lock);
         return NULL;
@@ -224,7 +299,6 @@ static void admit(struct service *service, int connection)
         (void)pthread_attr_setstacksize(&attributes, THREAD_STACK);
         (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         (void)pthread_mutex_lock(&service->lock);
-        service->used_ns = clock_now_ns();
         started = borrower && service->borrowers < BORROWERS_MAX;
         if (started) {
                 *borrower = (struct borrower){ service, free_seat(service), connection };
@@ -240,48 +314,65 @@ static void admit(struct service *service, int connection)
         }
 }
 
-static bool is_idle(struct service *service, uint64_t idle_ms)
+static bool is_idle(struct service *service)
 {
         bool idle;
 
         (void)pthread_mutex_lock(&service->lock);
-        idle = idle_ms > 0 && service->borrowers == 0 &&
-               clock_now_ns() - service->used_ns > idle_ms * 1000000;
+        idle = service->idle_ms > 0 && service->lent == 0 &&
+               clock_now_ns() - service->used_ns > service->idle_ms * 1000000;
         (void)pthread_mutex_unlock(&service->lock);
         return idle;
+}
+
+/* Until one of the others than the first is readable, or nobody comes any more. */
+static int serve_all(struct service *service, struct pollfd watched[3], struct error *err)
+{
+        while (!watched[1].revents && !watched[2].revents) {
+                int connection;
+
+                if (is_idle(service))
+                        return 1;
+                if (poll(watched, 3, LOOK_MS) < 0 && errno != EINTR)
+                        return error_set_errno(err, "wait for commands");
+                if (!watched[0].revents)
+                        continue;
+                watched[0].revents = 0;
+                connection = accept4(watched[0].fd, NULL, NULL, SOCK_CLOEXEC);
+                if (connection >= 0)
+                        admit(service, connection);
+                else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                        (void)poll(&watched[1], 2, CROWDED_MS); /* it waits on; so do we */
+        }
+        return 0;
 }
 
 int keeper_serve(struct engine *engine, int listen_fd, int stop_fd, uint64_t idle_ms,
                  struct error *err)
 {
-        struct service service = { .engine = engine, .used_ns = clock_now_ns() };
+        struct service service = { .engine = engine,
+                                   .idle_ms = idle_ms,
+                                   .started_ns = clock_now_ns(),
+                                   .used_ns = clock_now_ns() };
         struct pollfd watched[] = {
                 { .fd = listen_fd, .events = POLLIN },
                 { .fd = stop_fd, .events = POLLIN },
+                { .fd = -1, .events = POLLIN },
         };
-        int r = 0;
+        int r;
 
         if (!engine->nests)
                 return error_set(err, SBX_EINVAL, "the engine keeps nothing warm");
+        watched[2].fd = service.end_fd = eventfd(0, EFD_CLOEXEC);
+        if (service.end_fd < 0)
+                return error_set_errno(err, "make an event descriptor");
         for (unsigned i = 0; i < BORROWERS_MAX; i++)
                 service.connections[i] = -1;
         (void)pthread_mutex_init(&service.lock, NULL);
         (void)pthread_cond_init(&service.left, NULL);
-        while (r == 0 && !watched[1].revents && !is_idle(&service, idle_ms)) {
-                int connection;
-
-                if (poll(watched, 2, LOOK_MS) < 0 && errno != EINTR)
-                        r = error_set_errno(err, "wait for commands");
-                if (!watched[0].revents)
-                        continue;
-                watched[0].revents = 0;
-                connection = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
-                if (connection >= 0)
-                        admit(&service, connection);
-                else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                        (void)poll(&watched[1], 1, CROWDED_MS); /* it waits on; so do we */
-        }
+        r = serve_all(&service, watched, err);
         see_off(&service);
+        fd_close(service.end_fd);
         (void)pthread_cond_destroy(&service.left);
         (void)pthread_mutex_destroy(&service.lock);
         return r;

@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -268,6 +269,9 @@ int nest_kind_make(const struct engine *engine, const struct plan_draft *draft,
         *ret_kind = (struct nest_kind){ .limits = *limits, .engine = engine, .draft = draft };
         encode_nest(&draft->plan, &ret_kind->nest_plan);
         encode_key(engine, draft, language, ret_kind);
+        if (ret_kind->key.length > 0)
+                (void)snprintf(ret_kind->language, sizeof(ret_kind->language), "%s",
+                               language->name);
         if (ret_kind->nest_plan.failed || ret_kind->key.failed) {
                 nest_kind_done(ret_kind);
                 return -1;

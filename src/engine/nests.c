@@ -78,6 +78,7 @@ static struct stock *add_stock(struct nests *nests, struct nest_kind *kind)
                                  .kind.is_once = kind->is_once,
                                  .kind.way = kind->way };
         memcpy(stock->kind.name, kind->name, sizeof(kind->name));
+        memcpy(stock->kind.language, kind->language, sizeof(kind->language));
         copy(&stock->kind.nest_plan, &kind->nest_plan);
         copy(&stock->kind.park_plan, &kind->park_plan);
         copy(&stock->kind.key, &kind->key);
@@ -293,29 +294,6 @@ void nests_give(struct nests *nests, const struct lodging *lodging, bool clean)
         (void)pthread_mutex_lock(&nests->lock);
         nests->dropping--;
         (void)pthread_mutex_unlock(&nests->lock);
-}
-
-struct engine_stats engine_stats(struct engine *engine)
-{
-        struct nests *nests = engine->nests;
-        struct engine_stats stats = { 0 };
-
-        if (!nests)
-                return stats;
-        (void)pthread_mutex_lock(&nests->lock);
-        stats = nests->stats;
-        for (unsigned i = 0; i < nests->stock_count; i++) {
-                stats.ready += nests->stocks[i].idle_count;
-                stats.making += nests->stocks[i].missing + nests->stocks[i].wants_park +
-                                nests->stocks[i].is_building + nests->stocks[i].settling;
-                stats.parked += nests->stocks[i].park != NULL;
-                if (nest_kind_has_guest(&nests->stocks[i].kind))
-                        stats.parked += nests->stocks[i].idle_count;
-        }
-        stats.making += nests->doomed_count + nests->is_ending + nests->dropping;
-        stats.memory = nests_memory(nests, true);
-        (void)pthread_mutex_unlock(&nests->lock);
-        return stats;
 }
 
 struct nests *nests_new(struct engine *engine, const struct engine_options *options)

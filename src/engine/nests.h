@@ -15,8 +15,11 @@
 struct nests *nests_new(struct engine *engine, const struct engine_options *options);
 void nests_free(struct nests *nests);
 
+enum { NEST_LANGUAGE_MAX = 32 };
+
 /* What a nest is for. */
 struct nest_kind {
+        char language[NEST_LANGUAGE_MAX]; /* of its interpreter, to be shown; empty: it has none */
         /* Of its limits and the files that it is made from. Kinds whose plans differ may share it:
          * to compare those takes less time than to hash them. */
         char name[HASH_TEXT_MAX];
@@ -75,6 +78,20 @@ const char *lodging_slot(const struct lodging *lodging);
 const char *lodging_way(const struct lodging *lodging);
 /* Tells the engine's handler, if there is one. */
 void nests_tell(const struct nests *nests, const char *kind, const char *text);
+
+/* What there is of one kind now. */
+struct nests_row {
+        char language[NEST_LANGUAGE_MAX]; /* as in struct nest_kind */
+        uint32_t is_once;
+        uint32_t ready, in_use; /* containers */
+        uint32_t parked;        /* interpreters */
+        uint64_t memory;        /* of those that are copied, in bytes */
+        uint64_t asked_ms;      /* since a run last asked for it */
+};
+
+enum { NESTS_ROWS_MAX = 16 };
+/* All kinds; how many. */
+unsigned nests_rows(struct nests *nests, struct nests_row ret_rows[NESTS_ROWS_MAX]);
 
 /* False where there is none. In either case the engine sees to it that there will be one. */
 bool nests_take(struct nests *nests, struct nest_kind *kind, struct lodging *ret_lodging);

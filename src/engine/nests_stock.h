@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 enum {
-        KINDS_MAX = 16,
+        KINDS_MAX = NESTS_ROWS_MAX,
         PER_KIND_MAX = 16,
         DOOMED_MAX = KINDS_MAX * (PER_KIND_MAX + 2),
         COPIES_MAX = 4096, /* of one interpreter; then another is parked */

@@ -5,6 +5,7 @@ import pathlib
 import random
 import resource
 import signal
+import socket
 import subprocess
 import time
 
@@ -252,6 +253,104 @@ def test_a_file_in_the_place_of_a_socket_stays(sandbox, place, name):
     outcome = sandbox.call("keeper", "--idle", "1s", "--socket", str(place / "own/k.sock"))
     assert outcome.exit_code == 125 and "of no keeper" in outcome.error and "hint: remove it, or" in outcome.error, outcome
     assert [(p.name, p.read_text()) for p in (place / "own").iterdir()] == [(name, "precious")]
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET])
+def test_a_socket_at_which_somebody_listens_stays(sandbox, place, kind):
+    """Another program's, or that of a service manager."""
+    folder = place / "own"
+    folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX, kind) as listener:
+        listener.bind(str(folder / "k.sock"))
+        listener.listen()
+        for path in (folder, folder / "k.sock"):
+            sandbox.own(path)
+        outcome = sandbox.call("keeper", "--idle", "1s", "--socket", str(folder / "k.sock"))
+        assert outcome.exit_code == 125 and "of no keeper" in outcome.error, outcome
+        assert [p.name for p in folder.iterdir()] == ["k.sock"]
+
+
+# ---- what it has, and its end ----
+
+def state(keeper):
+    return keeper.sandbox.call("keeper", "--status", "--json", env=keeper.env).json
+
+
+def test_a_keeper_says_what_it_has(keeper, sandbox):
+    keeper.run("echo 1", language="shell")
+    running = keeper.start_warm("import time; print(1, flush=True); time.sleep(60)", word=b"1")
+    told = state(keeper)
+    kind = next((kind for kind in told["kinds"] if kind["language"] == "python" and kind["in_use"] == 1), None)
+    assert kind, told
+    assert (kind["warm"], kind["interpreters"]) == ("fork", 1) and kind["memory"] > 1 << 20, told
+    assert "shell" in [kind["language"] for kind in told["kinds"]] and told["commands"] == 1, told
+    assert (told["socket"], told["pid"]) == (str(keeper.socket), keeper.process.pid) and told["forked"] > 0 < told["missed"], told
+    running.kill()
+    running.communicate()
+    leftovers.wait_until(lambda: not any(kind["in_use"] for kind in state(keeper)["kinds"]), 30, "the end of the run")
+    text = sandbox.call("keeper", "--status", env=keeper.env).stdout.decode()
+    assert f"process {keeper.process.pid}, up " in text and "LANGUAGE " in text and "\npython " in text, text
+
+
+def test_to_look_at_a_keeper_does_not_keep_it(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place, "--idle", f"{5 * SLOWNESS}s")
+    first = state(keeper)["ends_in"]
+    deadline = time.monotonic() + HARD_TIMEOUT
+    while keeper.process.poll() is None:
+        assert time.monotonic() < deadline
+        sandbox.call("keeper", "--status", env=keeper.env)
+    assert 0 < first <= 5 * SLOWNESS and keeper.process.returncode == 0
+    keeper.stop()
+
+
+def test_a_keeper_is_ended_with_what_it_keeps(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place).warm_up()
+    running = keeper.start_warm("import time; print(1, flush=True); time.sleep(60)", word=b"1")
+    outcome = sandbox.call("keeper", "--stop", env=keeper.env)
+    assert (outcome.exit_code, outcome.error) == (0, "sandbox: the keeper has ended\n"), outcome
+    assert keeper.process.wait(0.5) == 0  # It is gone already.
+    assert not list(keeper.socket.parent.iterdir())
+    running.communicate(timeout=60)
+    assert running.returncode == 125
+    keeper.stop()
+
+
+def test_who_asks_where_no_keeper_is_hears_how_one_starts(sandbox, place):
+    for flag in ("--status", "--stop"):
+        outcome = sandbox.call("keeper", flag, "--socket", str(place / "none.sock"))
+        assert outcome.exit_code == 125 and f"no keeper of yours listens on '{place}/none.sock'" in outcome.error, outcome
+        assert "hint: 'sandbox keeper &' starts one" in outcome.error
+
+
+@pytest.mark.parametrize("flags, why", [(["--stop", "--status"], "'--status' does not go with '--stop'"), (["--json"], "'--json' goes with '--status'"),
+                                        (["--stop", "--slots", "2"], "'--slots' does not go with '--stop'"),
+                                        (["--status", "--idle", "1s"], "'--idle' does not go with '--status'")])
+def test_options_of_a_keeper_that_starts_are_not_for_one_that_runs(sandbox, flags, why):
+    outcome = sandbox.call("keeper", *flags)
+    assert outcome.exit_code == 125 and why in outcome.error, outcome
+
+
+def test_one_that_does_not_answer_is_not_waited_for(sandbox, place):
+    """As a keeper of another version, which hangs up, and one that is busy; or of another user, which is not believed."""
+    why = b"no keeper of yours" if sandbox.changes_user else b"does not answer"
+    for answers in (False, True):
+        path = place / f"k{answers}.sock"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(str(path))
+            sandbox.own(path)
+            listener.listen()
+            process = sandbox.start("keeper", "--status", "--socket", str(path))
+            connection, _ = listener.accept()
+            if answers:
+                connection.close()
+            _, error = process.communicate(timeout=60)
+            connection.close()
+        assert process.returncode == 125 and why in error, error
+
+
+def test_a_keeper_that_nobody_wants_any_more_says_so(sandbox, place, no_leftovers):
+    outcome = sandbox.call("keeper", "--idle", "1s", "--socket", str(place / "k/keeper.sock"))
+    assert outcome.exit_code == 0 and outcome.error.endswith("sandbox: the keeper ends: nobody came for 1s\n"), outcome
 
 
 def test_a_bad_number_is_told_also_where_a_keeper_listens(keeper, sandbox):
