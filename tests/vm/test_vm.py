@@ -108,3 +108,11 @@ def test_an_ordinary_session_gets_control_groups_of_its_own():
     assert done.returncode == 0, done.stdout + done.stderr
     mechanisms = re.findall(r'"name": "memory",\s*"state": "enforced",\s*"by": "([a-z0-9-]+)"', done.stdout)
     assert mechanisms == ["cgroup-v2", "monitor"], done.stdout
+
+
+def test_the_users_service_manager_starts_a_keeper_when_it_is_wanted():
+    done = run_in_vm("--systemd", "--", "bash", "tests/vm/keeper-units", timeout=BOOT_SECONDS * 3)
+    warm = ['"by": "cgroup-v2"', '"warm": "fork"']
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == ["before: inactive", *warm, "asked: active", "python fork", "ended: inactive",
+                                        *warm, "again: active", "stopped: inactive"], done.stdout + done.stderr
