@@ -198,9 +198,12 @@ bool nest_is_empty(struct nest *nest)
 
 bool nest_may_renew(const struct nest *nest, const struct run *run)
 {
-        /* What hit a limit, was ended by us or left something is not looked into any further. */
+        /* What hit a limit, was ended by us or left something is not looked into any further. Nor
+         * what had more than its one process: no group forgets how many it had at most, and the
+         * next run could not tell its own. */
         return run->has_exited && !run->was_ended && run->exited.survivors == 0 &&
                run->counted.memory_kills == 0 && run->counted.fork_refusals == 0 &&
+               run->counted.processes_peak <= run->own_processes + 1 &&
                cgroup_can_reset(&nest->run.group);
 }
 

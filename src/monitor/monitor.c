@@ -29,6 +29,8 @@ void watch_end(struct watch *watch, enum outcome verdict, bool gracefully)
                 watch->kill_ns = clock_now_ns() + MONITOR_GRACE_MS * ns_per_ms;
                 return;
         }
+        if (verdict != OUTCOME_MEMORY_LIMIT && verdict != OUTCOME_DISK_LIMIT)
+                usage_note_io(watch); /* what it moved goes with it; to look takes a moment */
         run_kill(watch->run);
         cgroup_lift_cpus(&watch->run->group);
         watch->killed = true;
@@ -443,8 +445,6 @@ int monitor_watch(struct run *run, const struct monitor_order *order, struct res
                 };
         if (!run->is_ready && (run->has_failed || watch.verdict == OUTCOME_OK))
                 step->outcome = OUTCOME_REFUSED; /* the caller turns the report into an error */
-        else if (run->has_failed)
-                step->outcome = OUTCOME_INTERNAL_ERROR; /* a part of ours died while it ran */
         else
                 verdict_decide(&watch);
         if (run->is_ready)

@@ -75,17 +75,17 @@ static void read_network(const struct watch *watch, struct monitor_usage *usage)
 
 /* What a process moved is forgotten when nobody waited for it, and when it is about to end: the
  * figures do not go back for that. */
-static void read_io(struct watch *watch, struct monitor_usage *usage)
+void usage_note_io(struct watch *watch)
 {
         uint64_t in, out;
 
+        if (watch->order->is_elsewhere || watch->ready_ns == 0)
+                return;
         processes_io(watch, &in, &out);
         in = watch_less(in, watch->run->ready.io_read_bytes); /* before its program began */
         out = watch_less(out, watch->run->ready.io_write_bytes);
         watch->io_read = in > watch->io_read ? in : watch->io_read;
         watch->io_written = out > watch->io_written ? out : watch->io_written;
-        usage->io_read = watch->io_read;
-        usage->io_write = watch->io_written;
 }
 
 static void tell(struct watch *watch, const struct totals *totals, uint64_t now)
@@ -108,7 +108,9 @@ static void tell(struct watch *watch, const struct totals *totals, uint64_t now)
         };
 
         if (order->wants_details && *order->wants_details && !order->is_elsewhere) {
-                read_io(watch, &usage);
+                usage_note_io(watch);
+                usage.io_read = watch->io_read;
+                usage.io_write = watch->io_written;
                 read_network(watch, &usage);
         }
         watch->told_ns = now;

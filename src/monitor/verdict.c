@@ -48,7 +48,7 @@ static void fill_usage(struct watch *watch)
         usage->memory_peak = larger(run->counted.memory_peak, watch->memory_peak);
         if (run->counted.memory_peak == 0 && run->has_exited)
                 usage->memory_peak = larger(usage->memory_peak, run->exited.memory_peak);
-        /* A peak that an earlier run of the nest left says nothing about this one. */
+        /* One that the nest had before is that of a single process, made ahead. */
         usage->processes_peak = peak > run->own_processes && peak > run->peak_before
                                         ? (uint32_t)peak - run->own_processes
                                         : watch->processes_peak;
@@ -129,8 +129,12 @@ void verdict_decide(struct watch *watch)
         uint64_t refusals = watch->run->counted.fork_refusals + watch->refusals;
         struct result_step *step = watch->step;
 
-        fill_status(watch);
         fill_usage(watch);
+        if (watch->run->has_failed) { /* a part of ours died while it ran */
+                step->outcome = OUTCOME_INTERNAL_ERROR;
+                return;
+        }
+        fill_status(watch);
         /* The kernel refuses forks without a word to us: one that had all it may have met it. */
         if (watch->order->forks_are_silent && step->usage.processes_peak >= watch->order->processes)
                 refusals = refusals ? refusals : 1;

@@ -149,6 +149,8 @@ void processes_io(const struct watch *watch, uint64_t *ret_read, uint64_t *ret_w
 /* usage.c: tells what is used, and warns. At the end by what the whole run used. */
 void usage_look(struct watch *watch, const struct totals *totals, uint64_t now);
 void usage_look_back(struct watch *watch);
+/* Looks at what its processes have moved so far. */
+void usage_note_io(struct watch *watch);
 
 /* disk.c: what is used now, as far as that is known; whether what the host sees has grown past the
  * limit; whether the run's own disk is full.

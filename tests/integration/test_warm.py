@@ -439,6 +439,35 @@ def test_bytes_that_a_warm_run_moved_are_those_of_a_cold_one(keeper, code, read)
     assert read < warm["io_read_bytes"] < read + 50000 and warm["io_read_bytes"] < cold["io_read_bytes"]
 
 
+@pytest.mark.parametrize("flags", [[], ["--no-warm"]], ids=["warm", "cold"])
+def test_bytes_that_a_program_moved_are_told_also_when_it_was_killed(keeper, flags):
+    code = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen('/dev/null', 'wb', 0).write(bytes(5000000))\nwhile True: pass"
+    result = keeper.run(code, "-t", "1s", *flags)
+    assert result["status"] == "timeout" and 5000000 <= result["metrics"]["io_write_bytes"] < 5100000, result["metrics"]
+
+
+# All at once, and for no longer than that takes.
+BROOD = """
+import os
+r, w = os.pipe()
+def child():
+    os.close(w)
+    os.read(r, 1)
+    os._exit(0)
+pids = [os.fork() or child() for _ in range({count})]
+os.close(w)
+for pid in pids: os.waitpid(pid, 0)
+"""
+
+
+def test_processes_of_the_run_before_do_not_hide_those_of_this_one(keeper, sandbox):
+    if not sandbox.is_root:
+        pytest.skip("without a control group the number is that of samples")
+    for count in (12, 12, 6, 6, 0):
+        for _ in range(2):
+            assert keeper.warm(BROOD.format(count=count))["metrics"]["processes_peak"] == count + 1
+
+
 def test_bytes_that_a_warm_run_has_moved_so_far_are_told(keeper):
     is_told = [lambda told: told["event"] == "usage" and told["io_write"] >= 3000000]
     metrics = keeper.warm("open('f', 'wb').write(b'x' * 3000000)\ninput()", until=is_told)["metrics"]

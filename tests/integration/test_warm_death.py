@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -141,6 +142,17 @@ def test_a_copy_that_is_killed_when_it_is_the_program_is_a_program_that_was_kill
     running.communicate(timeout=60)
     assert running.returncode == 128 + signal.SIGKILL
     assert own_keeper.warm("print(6 * 7)")["stdout"] == "42\n"
+
+
+def test_what_a_run_used_is_told_also_when_its_keeper_is_killed(sandbox, place, no_leftovers):
+    keeper = Keeper(sandbox, place).warm_up()
+    running = keeper.start_warm("import time; x = bytearray(30 << 20); print('started', flush=True); time.sleep(60)", "-o", "jsonl",
+                                word=b"started")
+    time.sleep(0.5)  # Some samples of it are taken.
+    keeper.process.kill()
+    keeper.stop()
+    result = json.loads(running.communicate(timeout=60)[0].splitlines()[-1])["result"]
+    assert result["status"] == "internal_error" and result["execution_time"] >= 0.5 and result["memory_used"] > 30 << 20, result
 
 
 def test_a_killed_keeper_takes_its_runs_along_and_the_next_call_works(sandbox, place, no_leftovers):
