@@ -75,6 +75,9 @@ int run_receive(struct run *run);
 void run_terminate(struct run *run);
 /* Ends every process of the run. */
 void run_kill(struct run *run);
+/* weigh.c: bytes of memory that its helper and what that started have for themselves; what those
+ * started in turn, such as copies, only `with_copies`. 0 where that cannot be told. */
+uint64_t run_weigh(const struct run *run, bool with_copies);
 /* For a run that has not ended by that: its keeper does without the chance to, and the helper
  * clears up. One in a nest, of which no process is left, is over also without the word of its nest.
  */

@@ -7,7 +7,7 @@
 #include <time.h>
 
 enum { LOOK_SECONDS = 5 };
-#define PARK_GUESS (UINT64_C(32) << 20) /* of an interpreter whose memory nobody counts */
+#define PARK_GUESS (UINT64_C(32) << 20) /* of an interpreter that was not made yet */
 
 const char nests_container_slot[] = "container";
 const char nests_interpreter_slot[] = "interpreter";
@@ -218,9 +218,12 @@ struct stock *nests_oldest_at_rest(struct nests *nests, uint64_t before_ns, bool
         return oldest;
 }
 
-static uint64_t memory_in(const struct cgroup *group)
+/* Of an interpreter's group; copies of it that wait have little of their own. */
+static uint64_t memory_of(const struct run *run, bool is_once)
 {
-        return group->dir_fds[CGROUP_MEMORY] >= 0 ? cgroup_memory_now(group) : PARK_GUESS;
+        if (run->group.dir_fds[CGROUP_MEMORY] >= 0)
+                return cgroup_memory_now(&run->group);
+        return run_weigh(run, is_once);
 }
 
 uint64_t nests_memory(const struct nests *nests, bool with_replaced)
@@ -231,11 +234,11 @@ uint64_t nests_memory(const struct nests *nests, bool with_replaced)
                 const struct stock *stock = &nests->stocks[i];
 
                 if (stock->park)
-                        memory += memory_in(&stock->park->run.group);
+                        memory += memory_of(&stock->park->run, false);
                 if (stock->old_park && with_replaced)
-                        memory += memory_in(&stock->old_park->run.group);
+                        memory += memory_of(&stock->old_park->run, false);
                 for (unsigned n = 0; stock->kind.is_once && n < stock->idle_count; n++)
-                        memory += memory_in(&stock->idle[n]->run.group);
+                        memory += memory_of(&stock->idle[n]->run, true);
         }
         return memory;
 }
@@ -273,8 +276,9 @@ static bool is_within_bounds(struct nests *nests, struct stock *stock)
 {
         if (!has_interpreter(stock))
                 return true;
-        stock->size = memory_in(stock->kind.is_once ? &stock->idle[stock->idle_count - 1]->run.group
-                                                    : &stock->park->run.group);
+        stock->size = stock->kind.is_once
+                              ? memory_of(&stock->idle[stock->idle_count - 1]->run, true)
+                              : memory_of(&stock->park->run, false);
         if (make_room(nests, stock, 0))
                 return true;
         end_newest(nests, stock);
