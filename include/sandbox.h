@@ -104,6 +104,8 @@ typedef struct sbx_engine_options {
                                  larger is not kept; below 32 MiB none; 0: 1 GiB */
         unsigned warm_least;  /* containers ready for each kind of run that was asked for, also
                                  after warm_idle_ms; at most warm_slots */
+        bool serves_alone;    /* the process does nothing but sbx_engine_serve(): sbx_keeper_end()
+                                 waits for its end */
 } sbx_engine_options;
 
 /* `options` may be NULL for the defaults. */
@@ -120,7 +122,7 @@ typedef struct sbx_stats {
         uint64_t failures; /* containers and interpreters that could not be made */
         unsigned ready;    /* containers now */
         unsigned parked;   /* interpreters now */
-        uint64_t memory;   /* bytes of those; estimated where no control group counts them */
+        uint64_t memory;   /* bytes of those */
         unsigned making;   /* containers and interpreters that are being made, ended or put back */
 } sbx_stats;
 SBX_API int sbx_engine_stats(sbx_engine *engine, sbx_stats *stats, sbx_error **err);
@@ -134,11 +136,12 @@ SBX_API int sbx_engine_serve(sbx_engine *engine, int listen_fd, int stop_fd, uin
 /* What the keeper of this user's who listens at `path` keeps, as JSON: an object with socket, pid,
  * uptime, ends_in (seconds without a command; or null), commands (that are connected), hatched,
  * forked, missed, ended, failures and making as in sbx_stats, and kinds: objects with language
- * (null: containers alone), warm ("fork", "once", "none"), ready, in_use, interpreters, memory
- * (bytes of one that is copied) and asked (seconds since it was). Caller frees. Does not put off
- * its end. */
+ * (null: containers alone), memory_limit (of its runs), warm ("fork", "once", "none"), ready,
+ * in_use, interpreters, memory (bytes of one that is copied) and asked (seconds since it was).
+ * Caller frees. Does not put off its end. */
 SBX_API char *sbx_keeper_json(const char *path, sbx_error **err);
-/* Has it end, which ends what runs in its containers. Returns when it is gone. */
+/* Has it end, which ends what runs in its containers. Returns when it serves no more; where its
+ * engine serves_alone, when its process is gone. */
 SBX_API int sbx_keeper_end(const char *path, sbx_error **err);
 
 /* ---- policy: defaults < file < environment < what the request sets ---- */

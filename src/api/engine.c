@@ -25,6 +25,15 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                 (void)api_fail(&error, err);
                 return NULL;
         }
+        if (options && options->size < sizeof(options->size)) {
+                mem_free(engine);
+                (void)error_set(&error, SBX_EINVAL,
+                                "sbx_engine_new: the options say no size, so nothing of them "
+                                "would count");
+                error_hint(&error, "set .size = sizeof(sbx_engine_options)");
+                (void)api_fail(&error, err);
+                return NULL;
+        }
         /* A caller of an older version knows fewer members, one of a newer version more. */
         if (options)
                 memcpy(&given, options,
@@ -38,6 +47,7 @@ sbx_engine *sbx_engine_new(const sbx_engine_options *options, sbx_error **err)
                                          .warm_waits = given.warm_waits,
                                          .keeper_path = given.keeper_path,
                                          .early_start = given.early_start,
+                                         .serves_alone = given.serves_alone,
                                          .slot_event = given.slot_handler ? pass_slot : NULL,
                                          .slot_context = engine };
         engine->slot_handler = given.slot_handler;

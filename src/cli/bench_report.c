@@ -127,11 +127,13 @@ static void add_commands_text(const struct bench *bench, const struct bench_all 
 static json_t *measured_json(const struct bench *bench, const struct bench_row *row)
 {
         AUTO_STRBUF struct strbuf line = { 0 };
-        json_t *json = json_pack(
-                "{s:s, s:s, s:b, s:f, s:f, s:f, s:s, s:I, s:I}", "name", row->kind->name, "title",
-                row->kind->title, "measured", 1, "median", (double)row->median_ns / 1e9, "p99",
-                (double)row->p99_ns / 1e9, "ratio", row->ratio, "baseline", row->kind->baseline,
-                "runs", (json_int_t)row->sample_count, "cold", (json_int_t)row->cold_count);
+        json_t *json =
+                json_pack("{s:s, s:s, s:b, s:f, s:f, s:o, s:s, s:I, s:I}", "name", row->kind->name,
+                          "title", row->kind->title, "measured", 1, "median",
+                          (double)row->median_ns / 1e9, "p99", (double)row->p99_ns / 1e9, "ratio",
+                          row->ratio > 0 ? json_real(row->ratio) : json_null(), "baseline",
+                          row->kind->baseline, "runs", (json_int_t)row->sample_count, "cold",
+                          (json_int_t)row->cold_count);
 
         if (row->kind->command) {
                 bench_command_line(bench, row->kind->command, row->tool, &line);

@@ -4,6 +4,10 @@
 #include "base/mem.h"
 #include "base/units.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 static const struct option bench_options[] = {
         OPTION_HEADING("Options"),
         { "runs", 0, "N", false, false, "measurements of each row; default 200" },
@@ -34,6 +38,19 @@ static int parse_runs(const struct options *options, unsigned *ret_runs, struct 
         }
         *ret_runs = (unsigned)runs;
         return 0;
+}
+
+/* Before minutes were spent on it. */
+static int look_at_check(const struct options *options, struct error *err)
+{
+        const char *check = options_value(options, "check");
+
+        if (!check || access(check, R_OK) == 0)
+                return 0;
+        (void)error_set(err, SBX_EINVAL, "option '--check': '%s': %s", check, strerror(errno));
+        error_hint(err,
+                   "'sandbox bench --json | bench/baseline' makes such a file, of the sources");
+        return SBX_EINVAL;
 }
 
 static int measure_all(struct bench *bench, struct bench_all *all, struct error *err)
@@ -80,6 +97,8 @@ static int bench_main(const struct cli *cli, const struct options *options, stru
                 r = setup_refuse_words(options, err);
         if (r == 0)
                 r = parse_runs(options, &bench->runs, err);
+        if (r == 0)
+                r = look_at_check(options, err);
         if (r == 0) {
                 all->figure_count = bench_figures_init(all->figures, only);
                 all->row_count =

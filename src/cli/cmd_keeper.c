@@ -63,6 +63,29 @@ static bool is_handed_over(void)
         return pid && count && strtol(pid, NULL, 10) == (long)getpid() && strcmp(count, "1") == 0;
 }
 
+static int refuse_folder(const char *folder, bool is_named, struct error *err)
+{
+        bool is_there = access(folder, F_OK) == 0;
+
+        if (is_there)
+                (void)error_set(err, SBX_EINVAL,
+                                "the folder '%s' must be yours, and nobody else's to write",
+                                folder);
+        else
+                (void)error_set(err, SBX_EINVAL, "the folder '%s' cannot be made", folder);
+        if (is_there && access(folder, W_OK) == 0)
+                error_hint(err,
+                           "name one of your own, which need not be there yet: --socket "
+                           "'%s/keeper-of-%u/keeper.sock'",
+                           folder, (unsigned)geteuid());
+        else if (is_named)
+                error_hint(err, "name one of your own with --socket");
+        else
+                error_hint(err, "set XDG_RUNTIME_DIR to a folder of your own, or unset it; or name "
+                                "a place with --socket");
+        return SBX_EINVAL;
+}
+
 /* A folder that somebody names is made, those above it are not: a slip of the pen would go
  * unnoticed. */
 static int make_folder(const char *path, bool is_named, struct error *err)
@@ -92,16 +115,7 @@ static int make_folder(const char *path, bool is_named, struct error *err)
                 return r;
         }
         fd = folder_open(folder);
-        if (fd < 0) {
-                r = error_set(err, SBX_EINVAL,
-                              "the folder '%s' must be yours, and nobody else's to write", folder);
-                error_hint(err,
-                           "name one of your own, which need not be there yet: --socket "
-                           "'%s/keeper-of-%u/keeper.sock'",
-                           folder, (unsigned)geteuid());
-                return r;
-        }
-        return 0;
+        return fd < 0 ? refuse_folder(folder, is_named, err) : 0;
 }
 
 /* Whether the file still has its name: a keeper that ends takes the name away. */
@@ -324,10 +338,8 @@ static int serve(const struct options *options, struct keeper *keeper, sbx_engin
 {
         AUTO_ENGINE sbx_engine *engine = NULL;
         sbx_error *failure = NULL;
-        int r = run_log_open(&keeper->log, NULL, options_value(options, "log"), err);
+        int r;
 
-        if (r < 0)
-                return r;
         wanted->languages_dir = options_value(options, "languages");
         wanted->slot_handler = run_log_handle;
         wanted->slot_userdata = &keeper->log;
@@ -359,7 +371,7 @@ static int keeper_main(const struct cli *cli, const struct options *options, str
         struct keeper keeper = {
                 .listen_fd = -1, .lock_fd = -1, .stop_fd = -1, .log = { .fd = -1 }
         };
-        sbx_engine_options wanted = { .size = sizeof(wanted) };
+        sbx_engine_options wanted = { .size = sizeof(wanted), .serves_alone = true };
         int r = setup_refuse_words(options, err);
 
         if (r == 0 && keeper_is_asked(options))
@@ -368,6 +380,8 @@ static int keeper_main(const struct cli *cli, const struct options *options, str
                 r = read_numbers(options, &wanted, err);
         if (r == 0)
                 r = catch_signals(&keeper, err);
+        if (r == 0)
+                r = run_log_open(&keeper.log, NULL, options_value(options, "log"), err);
         if (r == 0)
                 r = open_socket(options, &keeper, err);
         if (r == 0)

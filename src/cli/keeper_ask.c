@@ -23,7 +23,7 @@ static int refuse_others(const struct options *options, struct error *err)
                 const char *name = options->uses[i].option->name;
 
                 if (strcmp(name, wanted) == 0 || strcmp(name, "socket") == 0 ||
-                    strcmp(name, stops ? "quiet" : "json") == 0)
+                    strcmp(name, "quiet") == 0 || (!stops && strcmp(name, "json") == 0))
                         continue;
                 (void)error_set(err, SBX_EINVAL, "option '--%s' does not go with '--%s'", name,
                                 wanted);
@@ -55,11 +55,12 @@ static const char *seconds_of(const json_t *object, const char *key, char text[U
 static json_t *row_for_people(const json_t *kind)
 {
         const char *language = json_string_value(json_object_get(kind, "language"));
-        long long memory = number_of(kind, "memory");
-        char size[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
+        long long memory = number_of(kind, "memory"), limit = number_of(kind, "memory_limit");
+        char size[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
 
-        return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o}", "language",
-                         language ? language : "any", "warm",
+        return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:o}", "language",
+                         language ? language : "any", "limit",
+                         limit ? units_format_size((uint64_t)limit, most) : "", "warm",
                          language ? json_string_value(json_object_get(kind, "warm")) : "container",
                          "ready", json_sprintf("%lld", number_of(kind, "ready")), "in use",
                          json_sprintf("%lld", number_of(kind, "in_use")), "interpreters",
@@ -83,8 +84,8 @@ static json_t *rows_for_people(const json_t *kinds)
 
 static void format_state(const json_t *root, struct strbuf *out)
 {
-        static const char *const columns[] = { "language",     "warm",   "ready",    "in use",
-                                               "interpreters", "memory", "asked for" };
+        static const char *const columns[] = { "language", "limit",        "warm",   "ready",
+                                               "in use",   "interpreters", "memory", "asked for" };
         json_t *rows = rows_for_people(json_object_get(root, "kinds"));
         long long forked = number_of(root, "forked"), hatched = number_of(root, "hatched");
         char text[UNITS_TEXT_MAX];

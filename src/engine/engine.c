@@ -236,6 +236,7 @@ int engine_init(struct engine *engine, const struct engine_options *options, str
         (void)pthread_cond_init(&engine->freed, &by_clock);
         (void)pthread_condattr_destroy(&by_clock);
         engine->keeper_fd = -1;
+        engine->serves_alone = options->serves_alone;
         for (int i = 0; i < CGROUP_CONTROLLERS; i++)
                 engine->site.parent_fds[i] = -1;
         engine->identity.user_namespace = !is_privileged();

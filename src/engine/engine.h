@@ -51,6 +51,7 @@ struct engine {
         struct nests *nests;              /* owned, or NULL: none are kept */
         struct analysis_memory *analysed; /* owned, or NULL: nothing is remembered */
         struct tools *tools;              /* owned, or NULL: tools are looked for each time */
+        bool serves_alone;                /* our process is a keeper, and nothing else */
         char *keeper_path; /* owned: the socket of a keeper that lends nests, or NULL */
         int keeper_fd;     /* owned, guarded by lock: a connection to it for the first run, or -1 */
         struct helper *early; /* owned, guarded by lock: started before the first run; or NULL */
@@ -66,6 +67,7 @@ struct engine_options {
         bool warm_waits;         /* a run waits for one: for tests */
         const char *keeper_path; /* of a keeper's socket; NULL: nothing is borrowed */
         bool early_start;        /* a run follows at once: the helper starts beside our own start */
+        bool serves_alone;       /* the process is a keeper, and nothing else */
         /* Hears of the nests; or NULL. */
         void (*slot_event)(void *context, const struct engine_event *event);
         void *slot_context;

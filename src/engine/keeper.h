@@ -48,6 +48,9 @@ struct keeper_answer {
 enum { KEEPER_GUEST_FDS = 8 };
 void keeper_guest_fds(struct run *guest, int *ret_fds[KEEPER_GUEST_FDS]);
 
+/* A name that another process sent, with nothing in it that a terminal could take for more. */
+void keeper_copy_language(const char from[NEST_LANGUAGE_MAX], char to[NEST_LANGUAGE_MAX]);
+
 /* How the nest comes back. */
 struct keeper_return {
         uint32_t magic, clean;
@@ -61,6 +64,7 @@ struct keeper_state {
         uint64_t up_ms;
         uint64_t idle_ms, left_ms; /* it ends after so long, and now; 0 in the first: never */
         uint32_t connections;      /* of commands, but for who asks */
+        uint32_t serves_alone;     /* its process ends with it */
         uint32_t row_count;
         struct engine_stats stats;
         struct nests_row rows[NESTS_ROWS_MAX];
@@ -72,7 +76,7 @@ int keeper_serve(struct engine *engine, int listen_fd, int stop_fd, uint64_t idl
                  struct error *err);
 /* keeper_ask.c: what the keeper at that place has, as JSON; NULL with the error. Caller frees. */
 char *keeper_tell_json(const char *path, struct error *err);
-/* Ends it, and returns when it is gone. */
+/* Ends it, and returns when it serves no more, or its process is gone that did nothing else. */
 int keeper_end(const char *path, struct error *err);
 /* keeper_borrow.c: a connection to a keeper of this user's, or -1. */
 int keeper_connect(const char *path);

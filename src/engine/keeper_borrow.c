@@ -29,6 +29,17 @@ void keeper_guest_fds(struct run *guest, int *ret_fds[KEEPER_GUEST_FDS])
         memcpy(ret_fds, fds, sizeof(fds));
 }
 
+void keeper_copy_language(const char from[NEST_LANGUAGE_MAX], char to[NEST_LANGUAGE_MAX])
+{
+        size_t i = 0;
+
+        for (; i < NEST_LANGUAGE_MAX - 1 && from[i]; i++)
+                to[i] = from[i];
+        for (to[i] = '\0'; i > 0; i--)
+                if (to[i - 1] <= ' ' || to[i - 1] > '~')
+                        to[i - 1] = '?';
+}
+
 /* The guest that waits, of `count` descriptors from `next` on; how many were its. */
 static size_t unpack_guest(const struct keeper_answer *answer, const int *fds, size_t count,
                            struct nest *nest)
@@ -156,7 +167,8 @@ bool keeper_borrow(int connection, const struct nest_kind *kind, struct lodging 
                 mem_free(loan);
                 return false;
         }
-        if (!unpack(&answer, fds, count, loan) || answer.magic != KEEPER_MAGIC || !answer.found) {
+        if (!unpack(&answer, fds, count, loan) || answer.magic != KEEPER_MAGIC || !answer.found ||
+            answer.group_version > CGROUP_V2) {
                 free_loan(loan);
                 return false;
         }

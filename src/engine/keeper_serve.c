@@ -64,18 +64,6 @@ static bool is_plan(const char *bytes, size_t length, bool *ret_waits)
         return plan.kind == PLAN_CONTAINER;
 }
 
-/* It is shown to people. */
-static void copy_language(const char from[NEST_LANGUAGE_MAX], char to[NEST_LANGUAGE_MAX])
-{
-        size_t i = 0;
-
-        for (; i < NEST_LANGUAGE_MAX - 1 && from[i]; i++)
-                to[i] = from[i];
-        for (to[i] = '\0'; i > 0; i--)
-                if (to[i - 1] <= ' ' || to[i - 1] > '~')
-                        to[i - 1] = '?';
-}
-
 static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *ret_kind)
 {
         uint64_t length = wish->nest_length + wish->park_length;
@@ -90,7 +78,7 @@ static bool read_kind(const struct keeper_wish *wish, int fd, struct nest_kind *
                 return false;
         memcpy(ret_kind->name, wish->name, sizeof(ret_kind->name));
         ret_kind->name[sizeof(ret_kind->name) - 1] = '\0';
-        copy_language(wish->language, ret_kind->language);
+        keeper_copy_language(wish->language, ret_kind->language);
         strbuf_add(&ret_kind->nest_plan, bytes, wish->nest_length);
         strbuf_add(&ret_kind->park_plan, bytes + wish->nest_length, wish->park_length);
         return !ret_kind->nest_plan.failed && !ret_kind->park_plan.failed &&
@@ -182,6 +170,7 @@ static bool tell(struct service *service, int connection)
         struct keeper_state state = { .magic = KEEPER_MAGIC,
                                       .pid = getpid(),
                                       .idle_ms = service->idle_ms,
+                                      .serves_alone = service->engine->serves_alone,
                                       .stats = engine_stats(service->engine) };
         AUTO_CLOSE int pidfd = sys_pidfd_open(getpid());
         uint64_t now = clock_now_ns(), unused_ms;

@@ -86,6 +86,7 @@ struct nests_row {
         uint32_t ready, in_use; /* containers */
         uint32_t parked;        /* interpreters */
         uint64_t memory;        /* of those that are copied, in bytes */
+        uint64_t memory_limit;  /* of its runs */
         uint64_t asked_ms;      /* since a run last asked for it */
 };
 

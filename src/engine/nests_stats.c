@@ -38,6 +38,7 @@ static struct nests_row row_of(const struct stock *stock, uint64_t now)
                 .in_use = stock->lent - stock->settling,
                 .parked = count_parked(stock),
                 .memory = stock->park ? stock->size : 0,
+                .memory_limit = stock->kind.limits.memory_bytes,
                 .asked_ms = (now - stock->used_ns) / 1000000,
         };
 

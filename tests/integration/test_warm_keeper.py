@@ -315,6 +315,18 @@ def test_a_keeper_is_ended_with_what_it_keeps(sandbox, place, no_leftovers):
     keeper.stop()
 
 
+def test_two_may_end_a_keeper_at_once(sandbox, place, no_leftovers):
+    for moment in (0, 0.002, 0.01):
+        keeper = Keeper(sandbox, place).warm_up()
+        first = sandbox.start("keeper", "--stop", env=keeper.env)
+        time.sleep(moment)  # The moment itself: nothing is waited for.
+        second = sandbox.call("keeper", "--stop", env=keeper.env)
+        _, error = first.communicate(timeout=60)
+        for code, said in ((first.returncode, error.decode()), (second.exit_code, second.error)):
+            assert code == 0 or (code == 125 and "no keeper of yours" in said), said
+        keeper.stop()
+
+
 def test_who_asks_where_no_keeper_is_hears_how_one_starts(sandbox, place):
     for flag in ("--status", "--stop"):
         outcome = sandbox.call("keeper", flag, "--socket", str(place / "none.sock"))

@@ -20,6 +20,7 @@ static void is_null_complaint(int r, sbx_error *err, const char *function)
 
 static void null_handles_are_refused(void **state)
 {
+        REFUSES_NULL(sbx_keeper_end);
         REFUSES_NULL(sbx_request_set_code, "x", 1);
         REFUSES_NULL(sbx_request_set_code_fd, 0);
         REFUSES_NULL(sbx_request_set_file_name, "x");
