@@ -96,7 +96,7 @@ char *keeper_tell_json(const char *path, struct error *err)
 {
         AUTO_CLOSE int connection = -1;
         AUTO_CLOSE int pidfd = -1;
-        struct keeper_state state;
+        struct keeper_state state = { 0 };
         json_t *root;
         char *text;
         int r;
@@ -139,7 +139,7 @@ int keeper_end(const char *path, struct error *err)
 {
         AUTO_CLOSE int connection = -1;
         AUTO_CLOSE int pidfd = -1;
-        struct keeper_state state;
+        struct keeper_state state = { 0 };
         int r = ask(path, KEEPER_END, &connection, &state, &pidfd, err);
 
         if (r > 0)
