@@ -155,7 +155,8 @@ def test_many_processes_with_little_of_a_cpu_end_in_time(sandbox):
         pytest.skip("this user cannot limit the share here, and the result says so")
     assert (result["status"], result["_exit"]) == ("timeout", 124)
     assert share["by"].startswith("cgroup"), share  # though it was lifted for their end
-    assert result["metrics"]["processes_peak"] > 30, result["metrics"]
+    if SLOWNESS == 1:  # Where the machine is emulated, as little of a CPU does not even start Python.
+        assert result["metrics"]["processes_peak"] > 30, result["metrics"]
     assert 4 <= result["execution_time"] and seconds < 8, (result["execution_time"], seconds)
 
 

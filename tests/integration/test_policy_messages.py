@@ -55,6 +55,7 @@ MESSAGES = [
     ("limits: { processes: 99999 }", "1:22", "limits.processes: must be between 1 and 32768, not '99999'", None),
     ("limits: { timeout: \"\u00e9\" }", "1:20", "limits.timeout: '\u00e9' is not a number", None),
     ("limits: { processes: 1.5 }", "1:22", "limits.processes: '1.5' is not a whole number", None),
+    ("preload: [ 'a b' ]", "1:12", "preload: bad module name 'a b'", "a name as after 'import': preload: [numpy, matplotlib.pyplot]"),
     ("filesystem: { workspace: '' }", "1:26", "filesystem.workspace: the path is empty", None),
     ("filesystem: { workspace: " + "x" * 4096 + " }", "1:26", "filesystem.workspace: the path is longer than 4095 bytes", None),
     ("filesystem: { workspace: [] }", "1:26", "filesystem.workspace: must be a path or null, not a list", None),

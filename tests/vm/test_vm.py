@@ -114,5 +114,5 @@ def test_the_users_service_manager_starts_a_keeper_when_it_is_wanted():
     done = run_in_vm("--systemd", "--", "bash", "tests/vm/keeper-units", timeout=BOOT_SECONDS * 3)
     warm = ['"by": "cgroup-v2"', '"warm": "fork"']
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines() == ["before: inactive", *warm, "asked: active", "python fork", "ended: inactive",
+    assert done.stdout.splitlines() == ["before: inactive", *warm, "asked: active", "python 512 MiB fork", "ended: inactive",
                                         *warm, "again: active", "stopped: inactive"], done.stdout + done.stderr
