@@ -67,12 +67,8 @@ static int refuse_folder(const char *folder, bool is_named, struct error *err)
 {
         bool is_there = access(folder, F_OK) == 0;
 
-        if (is_there)
-                (void)error_set(err, SBX_EINVAL,
-                                "the folder '%s' must be yours, and nobody else's to write",
-                                folder);
-        else
-                (void)error_set(err, SBX_EINVAL, "the folder '%s' cannot be made", folder);
+        (void)error_set(err, SBX_EINVAL, "the folder '%s' %s", folder,
+                        is_there ? "must be yours, and nobody else's to write" : "cannot be made");
         if (is_there && access(folder, W_OK) == 0)
                 error_hint(err,
                            "name one of your own, which need not be there yet: --socket "
@@ -90,13 +86,12 @@ static int refuse_folder(const char *folder, bool is_named, struct error *err)
  * unnoticed. */
 static int make_folder(const char *path, bool is_named, struct error *err)
 {
-        AUTO_FREE char *folder = mem_strdup(path);
-        char *slash = folder ? strrchr(folder, '/') : NULL;
+        char folder[sizeof((struct sockaddr_un){ 0 }.sun_path)], *slash;
         AUTO_CLOSE int fd = -1;
         int r;
 
-        if (!folder)
-                return error_set_nomem(err);
+        (void)snprintf(folder, sizeof(folder), "%s", path); /* no longer than that */
+        slash = strrchr(folder, '/');
         if (!slash || slash == folder) {
                 r = error_set(err, SBX_EINVAL, "the socket '%s' needs a folder of its own", path);
                 error_hint(err, "name one: './keeper/keeper.sock'");

@@ -159,7 +159,7 @@ static void one_that_says_nothing_is_given_up(void **state)
         settle(engine);
         pids = nest_of(engine);
         assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &pids), 0);
-        run_shell(engine, "sleep 1");
+        run_shell(engine, "exec sleep 1"); /* one process, so that its nest may come back */
         assert_int_equal(pthread_join(stopper, NULL), 0);
         assert_true(still_settles(engine));
         before = stats_of(engine).missed;
